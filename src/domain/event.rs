@@ -1,0 +1,189 @@
+//! Facts of a run: the lines of `journal.jsonl`. State is a fold over them; nothing else is
+//! authoritative (DESIGN.md, On disk).
+
+use serde::{Deserialize, Serialize};
+
+use super::{CaseId, CaseResult, Cause, EngineKind, Grade, Subject, Suite};
+
+/// Version of the journal's shape.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub v: u32,
+    pub seq: u64,
+    /// Seconds since the epoch.
+    pub at_s: f64,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// A stage of the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The environment, the base snapshot and the engine are made ready.
+    Prepare,
+    /// Gold runs once, because nothing is known for this key yet.
+    Calibrate,
+    Apply,
+    Build,
+    Official,
+    Probes,
+    Judge,
+}
+
+impl Stage {
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Prepare => "prepare",
+            Stage::Calibrate => "calibrate",
+            Stage::Apply => "apply",
+            Stage::Build => "build",
+            Stage::Official => "official",
+            Stage::Probes => "probes",
+            Stage::Judge => "judge",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+/// What happened. New kinds may be added; a reader keeps what it does not know as
+/// [`Event::Unknown`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    RunStarted {
+        pid: u32,
+        /// Start time of that process in clock ticks since boot: a reused pid is not it.
+        pid_start: u64,
+        host: String,
+        boot: String,
+        version: String,
+        /// How often a worker took this run up: 1 at first.
+        attempt: u32,
+    },
+    EngineChosen {
+        engine: EngineKind,
+        isolated: bool,
+        why: String,
+    },
+    EnvironmentReady {
+        hash: String,
+        built: bool,
+        python: String,
+    },
+    StageStarted {
+        stage: Stage,
+        subject: Subject,
+    },
+    StageFinished {
+        stage: Stage,
+        subject: Subject,
+        duration_s: f64,
+    },
+    /// The worker's own words; may quote untrusted text.
+    Log {
+        level: Level,
+        text: String,
+    },
+    PatchApplied {
+        subject: Subject,
+        /// `git` (as it stands), `three_way`, or `none` for base.
+        method: String,
+        files: Vec<PatchedFile>,
+    },
+    PatchRefused {
+        cause: Cause,
+        message: String,
+    },
+    /// A file of the submission that was replaced, removed or restored before the tests ran.
+    Restored {
+        subject: Subject,
+        suite: Suite,
+        path: String,
+        action: String,
+    },
+    Collected {
+        subject: Subject,
+        suite: Suite,
+        cases: Vec<CaseId>,
+        /// 1 for the first group of processes, higher after a continuation.
+        group: u32,
+    },
+    CaseStarted {
+        subject: Subject,
+        suite: Suite,
+        id: CaseId,
+        rank: u32,
+    },
+    CaseFinished {
+        subject: Subject,
+        suite: Suite,
+        result: CaseResult,
+    },
+    /// A group of processes ended before its cases did; the remaining ones run in a fresh group.
+    Continued {
+        subject: Subject,
+        suite: Suite,
+        group: u32,
+        reason: String,
+        remaining: usize,
+    },
+    SuiteFinished {
+        subject: Subject,
+        suite: Suite,
+        collected: usize,
+        passed: usize,
+        duration_s: f64,
+        /// Processes found alive after the end and killed; 0 are left.
+        killed: u32,
+    },
+    /// Must-fail twins: the same cases with a `raise` in each body; none may pass.
+    Twins {
+        suite: Suite,
+        run: usize,
+        passed: Vec<CaseId>,
+    },
+    /// The calibration that the grade rests on.
+    Calibrated {
+        key: String,
+        fresh: bool,
+        collected: usize,
+        passed: usize,
+    },
+    Graded {
+        grade: Box<Grade>,
+    },
+    Fault {
+        stage: Option<Stage>,
+        message: String,
+    },
+    Cancelled {
+        by: String,
+    },
+    RunFinished {
+        /// The meaning of every subcommand's exit code: 0 yes, 1 no, 2 input, 3 machinery.
+        exit: u8,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+/// One file that a patch touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchedFile {
+    pub path: String,
+    /// `added`, `deleted`, `modified`, `renamed`, `mode`.
+    pub change: String,
+    pub added: usize,
+    pub deleted: usize,
+}

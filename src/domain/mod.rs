@@ -1,0 +1,22 @@
+//! PURE: the types that everyone speaks, named as METHOD.md section 1 names them.
+//!
+//! No I/O, no clock, no runtime. What is read from disk is parsed in [`crate::catalog`] and
+//! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
+//! over its events ([`run_state::RunState`]).
+
+pub mod case;
+pub mod event;
+pub mod grade;
+pub mod manifest;
+pub mod run_state;
+pub mod submission;
+pub mod task;
+pub mod verdict;
+
+pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
+pub use event::{Event, Level, Record, Stage};
+pub use grade::{Grade, GradedCase, SuiteScore};
+pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
+pub use submission::{Source, Submission, SubmissionSpec, Usage};
+pub use task::{Task, TaskSpec};
+pub use verdict::{Badge, Cause, Verdict};

@@ -1,0 +1,309 @@
+//! A run's state as a fold over its events.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{CaseId, CaseResult, EngineKind, Event, Grade, Level, Record, Stage, Subject, Suite};
+
+/// Where a run stands, as far as its journal tells. Whether its worker is still alive is not in
+/// the journal: [`crate::store`] knows that.
+#[derive(Clone, Debug, Default)]
+pub struct RunState {
+    pub started: Option<Started>,
+    pub first_at_s: Option<f64>,
+    pub last_at_s: Option<f64>,
+    pub engine: Option<EngineKind>,
+    pub isolated: Option<bool>,
+    pub stage: Option<(Stage, Subject)>,
+    pub suites: HashMap<(Subject, Suite), SuiteState>,
+    pub log: Vec<LogLine>,
+    pub grade: Option<Grade>,
+    pub fault: Option<String>,
+    pub cancelled: bool,
+    pub exit: Option<u8>,
+}
+
+/// The worker that took the run up last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    pub pid: u32,
+    pub pid_start: u64,
+    pub host: String,
+    pub boot: String,
+    pub attempt: u32,
+}
+
+/// One line of the worker's stage log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogLine {
+    pub at_s: f64,
+    pub level: Level,
+    pub text: String,
+}
+
+/// The cases of one suite on one subject, in the order of collection.
+#[derive(Clone, Debug, Default)]
+pub struct SuiteState {
+    pub order: Vec<CaseId>,
+    pub results: HashMap<CaseId, CaseResult>,
+    /// Running cases and since when.
+    pub running: HashMap<CaseId, f64>,
+    pub finished: bool,
+    known: HashSet<CaseId>,
+}
+
+impl SuiteState {
+    fn learn(&mut self, id: &CaseId) {
+        if self.known.insert(id.clone()) {
+            self.order.push(id.clone());
+        }
+    }
+
+    pub fn passed(&self) -> usize {
+        self.results.values().filter(|r| r.outcome.passed()).count()
+    }
+}
+
+impl RunState {
+    pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut state = Self::default();
+        for record in records {
+            state.apply(record);
+        }
+        state
+    }
+
+    pub fn suite(&self, subject: Subject, suite: Suite) -> Option<&SuiteState> {
+        self.suites.get(&(subject, suite))
+    }
+
+    pub fn finished(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    pub fn apply(&mut self, record: &Record) {
+        let at_s = record.at_s;
+        self.first_at_s.get_or_insert(at_s);
+        self.last_at_s = Some(at_s);
+        match &record.event {
+            Event::RunStarted {
+                pid,
+                pid_start,
+                host,
+                boot,
+                attempt,
+                ..
+            } => {
+                let log = std::mem::take(&mut self.log);
+                // a worker that takes the run up again starts over; what was said stays readable
+                *self = Self {
+                    log,
+                    first_at_s: self.first_at_s,
+                    last_at_s: Some(at_s),
+                    ..Self::default()
+                };
+                self.started = Some(Started {
+                    pid: *pid,
+                    pid_start: *pid_start,
+                    host: host.clone(),
+                    boot: boot.clone(),
+                    attempt: *attempt,
+                });
+                if *attempt > 1 {
+                    self.say(
+                        at_s,
+                        Level::Warn,
+                        format!("taken up again, attempt {attempt}"),
+                    );
+                }
+            }
+            Event::EngineChosen {
+                engine,
+                isolated,
+                why,
+            } => {
+                self.engine = Some(*engine);
+                self.isolated = Some(*isolated);
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!("engine {}: {why}", engine.name()),
+                );
+            }
+            Event::EnvironmentReady {
+                hash,
+                built,
+                python,
+            } => {
+                let how = if *built { "built" } else { "reused" };
+                let short = hash.get(..12).unwrap_or(hash);
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!("environment {short} {how}, {python}"),
+                );
+            }
+            Event::StageStarted { stage, subject } => {
+                self.stage = Some((*stage, *subject));
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!("{} ({})", stage.name(), subject.name()),
+                );
+            }
+            Event::StageFinished {
+                stage,
+                subject,
+                duration_s,
+            } => {
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!(
+                        "{} ({}) done in {duration_s:.2}s",
+                        stage.name(),
+                        subject.name()
+                    ),
+                );
+            }
+            Event::Log { level, text } => self.say(at_s, *level, text.clone()),
+            Event::PatchApplied {
+                subject,
+                method,
+                files,
+            } => {
+                let text = format!(
+                    "{}: {} files changed ({method})",
+                    subject.name(),
+                    files.len()
+                );
+                self.say(at_s, Level::Info, text);
+            }
+            Event::PatchRefused { cause, message } => {
+                self.say(
+                    at_s,
+                    Level::Error,
+                    format!("patch refused ({}): {message}", cause.name()),
+                );
+            }
+            Event::Restored { path, action, .. } => {
+                self.say(at_s, Level::Warn, format!("{action} {path}"));
+            }
+            Event::Collected {
+                subject,
+                suite,
+                cases,
+                ..
+            } => {
+                let entry = self.suites.entry((*subject, *suite)).or_default();
+                for case in cases {
+                    entry.learn(case);
+                }
+            }
+            Event::CaseStarted {
+                subject, suite, id, ..
+            } => {
+                let entry = self.suites.entry((*subject, *suite)).or_default();
+                entry.running.entry(id.clone()).or_insert(at_s);
+            }
+            Event::CaseFinished {
+                subject,
+                suite,
+                result,
+            } => {
+                let entry = self.suites.entry((*subject, *suite)).or_default();
+                entry.running.remove(&result.id);
+                entry.learn(&result.id);
+                entry.results.insert(result.id.clone(), result.clone());
+            }
+            Event::Continued {
+                suite,
+                reason,
+                remaining,
+                ..
+            } => {
+                let text = format!("{suite}: {reason}; {remaining} cases go on in a fresh group");
+                self.say(at_s, Level::Warn, text);
+            }
+            Event::SuiteFinished {
+                subject,
+                suite,
+                collected,
+                passed,
+                duration_s,
+                killed,
+            } => {
+                let entry = self.suites.entry((*subject, *suite)).or_default();
+                entry.finished = true;
+                entry.running.clear();
+                let rest = if *killed > 0 {
+                    format!(", {killed} left-over processes killed")
+                } else {
+                    String::new()
+                };
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!(
+                        "{suite} ({}): {passed}/{collected} in {duration_s:.2}s{rest}",
+                        subject.name()
+                    ),
+                );
+            }
+            Event::Twins { suite, run, passed } => {
+                let level = if passed.is_empty() {
+                    Level::Info
+                } else {
+                    Level::Error
+                };
+                self.say(
+                    at_s,
+                    level,
+                    format!("{suite}: {run} must-fail twins, {} passed", passed.len()),
+                );
+            }
+            Event::Calibrated {
+                key,
+                fresh,
+                collected,
+                passed,
+            } => {
+                let how = if *fresh {
+                    "gold ran first, once"
+                } else {
+                    "calibration on record"
+                };
+                let short = key.get(..12).unwrap_or(key);
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!("{how}: gold {passed}/{collected} (key {short})"),
+                );
+            }
+            Event::Graded { grade } => {
+                self.say(
+                    at_s,
+                    Level::Info,
+                    format!("verdict {}", grade.verdict.label()),
+                );
+                self.grade = Some((**grade).clone());
+            }
+            Event::Fault { message, .. } => {
+                self.say(at_s, Level::Error, format!("harness fault: {message}"));
+                self.fault = Some(message.clone());
+            }
+            Event::Cancelled { by } => {
+                self.cancelled = true;
+                self.say(at_s, Level::Warn, format!("cancelled by {by}"));
+            }
+            Event::RunFinished { exit } => {
+                self.exit = Some(*exit);
+                self.stage = None;
+            }
+            Event::Unknown => {}
+        }
+    }
+
+    fn say(&mut self, at_s: f64, level: Level, text: String) {
+        self.log.push(LogLine { at_s, level, text });
+    }
+}

@@ -1,0 +1,361 @@
+//! A task: one real merged change to be reimplemented (METHOD.md section 1). The shape of
+//! `task.toml`, version 1; its JSON schema is `assets/schema/task.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Submission, Suite};
+
+/// `task.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSpec {
+    /// Version of this shape: 1.
+    pub schema: u32,
+    /// The folder's name.
+    pub id: String,
+    pub title: String,
+    pub area: Area,
+    pub kind: Kind,
+    pub repository: String,
+    #[serde(default)]
+    pub summary: String,
+    pub source: SourceSpec,
+    pub gold: GoldSpec,
+    pub environment: EnvironmentSpec,
+    #[serde(default)]
+    pub hardware: HardwareSpec,
+    #[serde(default)]
+    pub limits: LimitsSpec,
+    #[serde(default)]
+    pub build: Option<BuildSpec>,
+    pub suites: SuitesSpec,
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    #[serde(default)]
+    pub guards: Vec<Guard>,
+    #[serde(default)]
+    pub adversarial: Vec<Adversarial>,
+    #[serde(default)]
+    pub alternative: Vec<Alternative>,
+}
+
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Area {
+    Training,
+    Rl,
+    Inference,
+}
+
+impl Area {
+    pub fn name(self) -> &'static str {
+        match self {
+            Area::Training => "training",
+            Area::Rl => "rl",
+            Area::Inference => "inference",
+        }
+    }
+}
+
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Feature,
+    Performance,
+    Refactor,
+    Bugfix,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Feature => "feature",
+            Kind::Performance => "performance",
+            Kind::Refactor => "refactor",
+            Kind::Bugfix => "bugfix",
+        }
+    }
+}
+
+/// Where base comes from: a folder here, or commits of a repository.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceSpec {
+    /// A folder beside `task.toml`.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// A repository: a path or a URL.
+    #[serde(default)]
+    pub git: Option<String>,
+    /// The full commit id of base in that repository.
+    #[serde(default)]
+    pub base_commit: Option<String>,
+    /// Only these folders and files of the repository; empty: all.
+    #[serde(default)]
+    pub only: Vec<String>,
+}
+
+/// The reference solution: a patch here, or a commit of the source's repository.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoldSpec {
+    #[serde(default)]
+    pub patch: Option<String>,
+    /// The merged commit; gold is the difference from base outside the suites' folders.
+    #[serde(default)]
+    pub commit: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvironmentKind {
+    /// Locked requirements in a shared virtual environment, keyed by hash.
+    Uv,
+    /// An interpreter that exists on this machine, recorded by its package list.
+    Host,
+    /// An image of a container engine.
+    Image,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnvironmentSpec {
+    pub kind: EnvironmentKind,
+    /// `uv`: the locked requirements, with hashes.
+    #[serde(default)]
+    pub requirements: Option<String>,
+    /// `uv`: a version to look for ("3.12"); `host`: the interpreter (default `python3`).
+    #[serde(default)]
+    pub python: Option<String>,
+    #[serde(default)]
+    pub image: Option<String>,
+    /// Put on the module path, relative to the work tree.
+    #[serde(default = "here")]
+    pub pythonpath: Vec<String>,
+    /// Set for build and tests.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+fn here() -> Vec<String> {
+    vec![".".into()]
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HardwareSpec {
+    pub gpus: u32,
+    pub gpu_type: Option<String>,
+}
+
+/// Limits of the whole task; a suite's own are in [`SuiteSpec`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsSpec {
+    /// Agent time (METHOD.md section 1: 2.5 h unless said otherwise).
+    pub agent_minutes: u32,
+    pub memory_mib: u64,
+    pub processes: u64,
+    /// Largest file a test may write.
+    pub file_mib: u64,
+    /// Output kept of one process; the rest is counted and dropped.
+    pub output_mib: u64,
+    pub scratch_mib: u64,
+    pub shm_mib: u64,
+}
+
+impl Default for LimitsSpec {
+    fn default() -> Self {
+        Self {
+            agent_minutes: 150,
+            memory_mib: 8192,
+            processes: 512,
+            file_mib: 1024,
+            output_mib: 16,
+            scratch_mib: 1024,
+            shm_mib: 512,
+        }
+    }
+}
+
+/// The project's build step; runs after apply, on the submission's own sources.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BuildSpec {
+    pub command: Vec<String>,
+    #[serde(default = "ten_minutes")]
+    pub limit_s: f64,
+}
+
+fn ten_minutes() -> f64 {
+    600.0
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuitesSpec {
+    pub official: SuiteSpec,
+    /// Absent: the task is unprobed, and everything that shows it says so.
+    #[serde(default)]
+    pub probes: Option<SuiteSpec>,
+}
+
+impl SuitesSpec {
+    pub fn get(&self, suite: Suite) -> Option<&SuiteSpec> {
+        match suite {
+            Suite::Official => Some(&self.official),
+            Suite::Probes => self.probes.as_ref(),
+        }
+    }
+}
+
+/// One suite: a tree that replaces a folder of the work tree as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteSpec {
+    /// The tree: a folder beside `task.toml`; absent with a git source: the folder `into` of the
+    /// gold commit.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The folder of the work tree that is replaced.
+    pub into: String,
+    /// What the test runner is given, relative to the work tree; empty: `into`.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// More arguments for the test runner.
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default = "one")]
+    pub ranks: u32,
+    #[serde(default = "ten_minutes")]
+    pub limit_s: f64,
+    /// Absent: max(60 s, 10x gold's slowest case).
+    #[serde(default)]
+    pub case_limit_s: Option<f64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimKind {
+    Behaviour,
+    Numerics,
+    Resource,
+    Mode,
+}
+
+/// What a probe compares with (METHOD.md section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Oracle {
+    ExistingPath,
+    Invariance,
+    Direct,
+    Property,
+}
+
+/// One promise of the change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    pub id: String,
+    pub text: String,
+    pub kind: ClaimKind,
+    #[serde(default)]
+    pub oracles: Vec<Oracle>,
+    #[serde(default)]
+    pub modes: Vec<String>,
+    /// Probe functions mapped to the claim.
+    #[serde(default)]
+    pub probes: Vec<String>,
+    /// Where the prompt states it: a verbatim quote.
+    #[serde(default)]
+    pub prompt: Option<String>,
+    /// Instead of probes: why nothing measures it.
+    #[serde(default)]
+    pub unmeasured: Option<String>,
+}
+
+/// A probe function that is meant to pass on base.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guard {
+    pub probe: String,
+    pub why: String,
+}
+
+/// A deliberate violation of one claim that still passes the official tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Adversarial {
+    pub name: String,
+    pub claim: String,
+    /// A patch, or a symbol-edit TOML.
+    pub patch: String,
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// A different correct solution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Alternative {
+    pub name: String,
+    pub patch: String,
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// A task as found on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    pub spec: TaskSpec,
+    pub dir: PathBuf,
+    pub submissions: Vec<Submission>,
+}
+
+impl Task {
+    pub fn id(&self) -> &str {
+        &self.spec.id
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.dir.join(relative)
+    }
+
+    pub fn prompt_path(&self) -> PathBuf {
+        self.dir.join("prompt.md")
+    }
+
+    pub fn submission(&self, name: &str) -> Option<&Submission> {
+        self.submissions.iter().find(|s| s.spec.name == name)
+    }
+
+    /// The claim that a probe function is mapped to.
+    pub fn claim_of(&self, function: &str) -> Option<&Claim> {
+        self.spec
+            .claims
+            .iter()
+            .find(|c| c.probes.iter().any(|p| p == function))
+    }
+}
+
+/// Whether a relative path of a task file stays inside its folder.
+pub fn stays_inside(relative: &str) -> bool {
+    use std::path::Component;
+    !relative.is_empty()
+        && Path::new(relative)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
+}

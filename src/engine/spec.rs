@@ -1,0 +1,63 @@
+//! What a sandbox is asked to be.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// One sandbox: mounts, limits, network. Nothing else of the machine is visible inside.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SandboxSpec {
+    /// Run id and purpose, for lists and for reaping.
+    pub label: String,
+    /// Host folders and files that are visible inside.
+    pub mounts: Vec<Mount>,
+    /// Environment of every process; nothing of the worker's own environment passes.
+    pub env: BTreeMap<String, String>,
+    pub limits: Limits,
+    pub network: Network,
+    /// Device nodes bound in (leased GPUs).
+    pub devices: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    pub source: PathBuf,
+    pub target: PathBuf,
+    pub access: Access,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    ReadOnly,
+    /// Writable by the sandbox's user; the engine sees to ownership, and gives it back at the end.
+    ReadWrite,
+}
+
+/// Enforced from outside the processes they bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The whole sandbox's life.
+    pub wall: Duration,
+    /// Resident memory of all processes together, shared pages and scratch counted once.
+    pub memory_bytes: u64,
+    /// Processes and threads at once.
+    pub processes: u64,
+    /// Largest single file written.
+    pub file_bytes: u64,
+    /// Standard output plus standard error kept per process; the rest is counted and dropped.
+    pub output_bytes: u64,
+    /// `/tmp` (private, in memory).
+    pub scratch_bytes: u64,
+    /// `/dev/shm`.
+    pub shm_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// Loopback only.
+    Loopback,
+    /// The host's network (environment builds that need package registries).
+    Host,
+}

@@ -1,0 +1,4 @@
+//! infradev: measure whether coding agents can make large changes to AI infrastructure.
+
+pub mod domain;
+pub mod engine;
