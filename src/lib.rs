@@ -1,6 +1,8 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
+pub mod catalog;
 pub mod domain;
 pub mod engine;
 pub mod judge;
+pub mod launch;
 pub mod store;
