@@ -2,5 +2,6 @@
 
 pub mod domain;
 pub mod engine;
+pub mod environment;
 pub mod judge;
 pub mod store;
