@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod domain;
 pub mod engine;
+pub mod environment;
 pub mod judge;
 pub mod launch;
 pub mod store;
