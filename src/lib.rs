@@ -1,9 +1,11 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
 pub mod catalog;
+pub mod diff;
 pub mod domain;
 pub mod engine;
 pub mod environment;
 pub mod judge;
 pub mod launch;
 pub mod store;
+pub mod workspace;
