@@ -6,6 +6,7 @@
 
 pub mod case;
 pub mod event;
+pub mod evidence;
 pub mod grade;
 pub mod manifest;
 pub mod run_state;
@@ -14,6 +15,7 @@ pub mod task;
 pub mod verdict;
 
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
+pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use event::{Event, Level, Record, Stage};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
