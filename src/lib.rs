@@ -2,3 +2,5 @@
 
 pub mod domain;
 pub mod engine;
+pub mod judge;
+pub mod store;

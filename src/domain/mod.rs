@@ -4,6 +4,7 @@
 //! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
 //! over its events ([`run_state::RunState`]).
 
+pub mod calibration;
 pub mod case;
 pub mod event;
 pub mod evidence;
@@ -14,6 +15,7 @@ pub mod submission;
 pub mod task;
 pub mod verdict;
 
+pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
 pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use event::{Event, Level, Record, Stage};
