@@ -3,4 +3,5 @@
 pub mod domain;
 pub mod engine;
 pub mod judge;
+pub mod pipeline;
 pub mod store;

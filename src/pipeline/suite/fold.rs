@@ -143,10 +143,14 @@ pub(super) fn first_line(text: &str) -> Option<String> {
 }
 
 /// A case is the worst of its ranks; with several ranks the message names the one it is from.
-/// `by_rank` holds one entry for each rank, in order.
-pub(super) fn fold_ranks(id: &CaseId, by_rank: Vec<OnRank>) -> (CaseResult, Vec<CaseDetail>) {
+/// `by_rank` holds one entry for each rank, in order; `blamed` comes first among equals.
+pub(super) fn fold_ranks(
+    id: &CaseId,
+    by_rank: Vec<OnRank>,
+    blamed: Option<usize>,
+) -> (CaseResult, Vec<CaseDetail>) {
     let several = by_rank.len() > 1;
-    let mut worst = 0;
+    let mut worst = blamed.filter(|r| *r < by_rank.len()).unwrap_or(0);
     for (rank, on) in by_rank.iter().enumerate() {
         if on.outcome.severity() > by_rank[worst].outcome.severity() {
             worst = rank;
@@ -334,18 +338,18 @@ mod tests {
         ])
         .unwrap();
         let id = CaseId("a.py::t".into());
-        let (result, _) = fold_ranks(&id, vec![good.clone(), bad.clone()]);
+        let (result, _) = fold_ranks(&id, vec![good.clone(), bad.clone()], None);
         assert_eq!(result.outcome, Outcome::Failed);
         assert_eq!(result.message.as_deref(), Some("rank 1: call failed"));
         assert_eq!(result.ranks.len(), 2);
         let hung = OnRank::cut_off(Outcome::Timeout, Phase::Call, 9.0, "no end in 9 s".into());
-        let (result, _) = fold_ranks(&id, vec![hung, bad]);
+        let (result, _) = fold_ranks(&id, vec![hung, bad], None);
         assert_eq!(result.outcome, Outcome::Timeout);
         assert_eq!(
             result.message.as_deref(),
             Some("rank 0: no end in 9 s; rank 1: call failed")
         );
-        let (alone, _) = fold_ranks(&id, vec![good]);
+        let (alone, _) = fold_ranks(&id, vec![good], None);
         assert_eq!((alone.message, alone.ranks.len()), (None, 0));
     }
 }

@@ -5,7 +5,7 @@
 //! start on the slowest rank. So the clock that counts is that of the rank that is furthest
 //! behind: all others have begun what it is in, or are waiting for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::ending::{Blame, Ending};
@@ -68,10 +68,18 @@ pub(super) struct Group {
     cases: Vec<CaseId>,
     /// By rank: from a place in its list to a place in `cases`.
     places: Vec<Vec<Option<usize>>>,
+    /// By rank: from a place in `cases` to a place in its list.
+    own_places: Vec<Vec<usize>>,
+    /// By rank: all cases before this one are settled or finished there.
+    passed_by: Vec<usize>,
     settled: Vec<bool>,
+    unsettled: usize,
+    /// Cases settled in this group.
+    here: usize,
     agreed: bool,
     /// The ids to run; none: all.
-    only: Option<std::collections::HashSet<CaseId>>,
+    only: Option<HashSet<CaseId>>,
+    asked: Option<Vec<CaseId>>,
     told: Vec<Told>,
 }
 
@@ -90,15 +98,25 @@ impl Group {
             began: now,
             cases: Vec::new(),
             places: Vec::new(),
+            own_places: Vec::new(),
+            passed_by: Vec::new(),
             settled: Vec::new(),
+            unsettled: 0,
+            here: 0,
             agreed: false,
             only: only.map(|ids| ids.iter().cloned().collect()),
+            asked: only.map(<[CaseId]>::to_vec),
             told: Vec::new(),
         }
     }
 
     pub fn take_told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
+    }
+
+    /// The ids that were asked for; none: all.
+    pub fn only(&self) -> Option<&[CaseId]> {
+        self.asked.as_deref()
     }
 
     pub fn agreed(&self) -> bool {
@@ -145,6 +163,7 @@ impl Group {
                     if self.agreed
                         && let Some(case) = self.places[rank][place]
                     {
+                        self.pass_by(rank);
                         self.settle_if_done(case);
                     }
                 }
@@ -189,6 +208,7 @@ impl Group {
     fn collected(&mut self, rank: usize, selected: usize) {
         let wanted = |id: &CaseId| self.only.as_ref().is_none_or(|only| only.contains(id));
         let list: Vec<CaseId> = self.ranks[rank].list.iter().filter(|id| wanted(id)).cloned().collect();
+        self.ranks[rank].selected = selected;
         if list.len() != selected {
             let detail = format!("{selected} cases selected where {} were meant", list.len());
             self.odd(DiscrepancyKind::RanksDiffer, rank, None, detail);
@@ -228,7 +248,13 @@ impl Group {
             .iter()
             .map(|r| r.list.iter().map(|id| index.get(id).copied()).collect())
             .collect();
+        self.own_places = lists
+            .iter()
+            .map(|list| self.cases.iter().map(|id| list[id]).collect())
+            .collect();
+        self.passed_by = vec![0; self.ranks.len()];
         self.settled = vec![false; self.cases.len()];
+        self.unsettled = self.cases.len();
         self.agreed = true;
         for rank in 1..self.ranks.len() {
             let order = self.places[rank].iter().flatten();
@@ -240,20 +266,20 @@ impl Group {
         for (id, without) in lonely {
             let reason = format!("rank {without}: did not collect it, another rank did");
             self.odd(DiscrepancyKind::RanksDiffer, without, Some(id.clone()), reason.clone());
-            self.told.push(Told::Settled {
-                result: CaseResult {
-                    id,
-                    outcome: Outcome::Error,
-                    phase: Phase::Collect,
-                    duration_s: 0.0,
-                    ranks: Vec::new(),
-                    message: Some(reason),
-                    detail_offset: None,
-                },
-                details: Vec::new(),
+            self.settle_alone(CaseResult {
+                id,
+                outcome: Outcome::Error,
+                phase: Phase::Collect,
+                duration_s: 0.0,
+                ranks: Vec::new(),
+                message: Some(reason),
+                detail_offset: None,
             });
         }
         self.told.push(Told::Agreed(self.cases.clone()));
+        for rank in 0..self.ranks.len() {
+            self.pass_by(rank);
+        }
         for case in 0..self.cases.len() {
             self.settle_if_done(case);
         }
@@ -261,7 +287,20 @@ impl Group {
 
     /// Where `case` stands in a rank's own list.
     pub(super) fn place_on(&self, rank: usize, case: usize) -> Option<usize> {
-        self.places[rank].iter().position(|c| *c == Some(case))
+        self.own_places.get(rank)?.get(case).copied()
+    }
+
+    /// Settles a case that is not in the list that the ranks agreed on.
+    pub(super) fn settle_alone(&mut self, result: CaseResult) {
+        self.here += 1;
+        self.told.push(Told::Settled {
+            result,
+            details: Vec::new(),
+        });
+    }
+
+    pub(super) fn settled_here(&self) -> usize {
+        self.here
     }
 
     fn settle_if_done(&mut self, case: usize) {
@@ -274,17 +313,9 @@ impl Group {
         if let Some(places) = places
             && !self.settled[case]
         {
-            let by_rank = self.take_reports(&places);
-            self.settle(case, by_rank);
+            let by_rank = (0..).zip(places).map(|(rank, place)| self.on_rank(rank, place)).collect();
+            self.settle(case, by_rank, None);
         }
-    }
-
-    fn take_reports(&mut self, places: &[usize]) -> Vec<OnRank> {
-        let mut by_rank = Vec::new();
-        for (rank, place) in places.iter().enumerate() {
-            by_rank.push(self.on_rank(rank, *place));
-        }
-        by_rank
     }
 
     /// What a rank that finished a case says of it.
@@ -306,20 +337,34 @@ impl Group {
         }
     }
 
-    pub(super) fn settle(&mut self, case: usize, by_rank: Vec<OnRank>) {
+    /// `blamed`: the rank whose words come first among equals.
+    pub(super) fn settle(&mut self, case: usize, by_rank: Vec<OnRank>, blamed: Option<usize>) {
         self.settled[case] = true;
+        self.unsettled -= 1;
+        self.here += 1;
         for rank in 0..self.ranks.len() {
             if let Some(place) = self.place_on(rank, case) {
                 self.ranks[rank].began.remove(&place);
                 self.ranks[rank].reports.remove(&place);
             }
         }
-        let (result, details) = fold_ranks(&self.cases[case], by_rank);
+        let (result, details) = fold_ranks(&self.cases[case], by_rank, blamed);
         self.told.push(Told::Settled { result, details });
+        for rank in 0..self.ranks.len() {
+            self.pass_by(rank);
+        }
     }
 
-    pub(super) fn case(&self, case: usize) -> &CaseId {
-        &self.cases[case]
+    /// Moves a rank's mark over what is settled or finished there.
+    fn pass_by(&mut self, rank: usize) {
+        while let Some(settled) = self.settled.get(self.passed_by[rank])
+            && (*settled
+                || self
+                    .place_on(rank, self.passed_by[rank])
+                    .is_some_and(|place| self.ranks[rank].finished.contains_key(&place)))
+        {
+            self.passed_by[rank] += 1;
+        }
     }
 
     pub(super) fn is_settled(&self, case: usize) -> bool {
@@ -327,7 +372,7 @@ impl Group {
     }
 
     pub(super) fn all_settled(&self) -> bool {
-        self.agreed && self.settled.iter().all(|s| *s)
+        self.agreed && self.unsettled == 0
     }
 
     pub(super) fn first_unsettled(&self) -> Option<usize> {
@@ -340,14 +385,7 @@ impl Group {
         if let Some(case) = self.running_case(rank) {
             return case;
         }
-        (0..self.cases.len())
-            .find(|case| {
-                !self.settled[*case]
-                    && self
-                        .place_on(rank, *case)
-                        .is_none_or(|place| !self.ranks[rank].finished.contains_key(&place))
-            })
-            .unwrap_or(self.cases.len())
+        self.passed_by[rank]
     }
 
     pub(super) fn running_case(&self, rank: usize) -> Option<usize> {
@@ -427,7 +465,12 @@ impl Group {
         // a rank that ended in mid-case explains more than one that ended for want of company
         let ended = |rank: &usize| {
             let of = &self.ranks[*rank];
-            of.over() && (!self.agreed || self.position(*rank) < self.cases.len())
+            of.over()
+                && if self.agreed {
+                    self.position(*rank) < self.cases.len()
+                } else {
+                    !of.collected || of.running().is_some() || of.finished.len() < of.selected
+                }
         };
         let rank = (0..self.ranks.len())
             .filter(ended)

@@ -35,6 +35,8 @@ pub(super) struct Rank {
     /// Its list of cases, complete once `collected`.
     pub list: Vec<CaseId>,
     pub collected: bool,
+    /// How many of its list are to run.
+    pub selected: usize,
     /// Folders and files whose collection is under way, outermost first.
     pub nodes: Vec<String>,
     /// When the cases began that are not settled yet, by place.
@@ -85,6 +87,7 @@ impl Rank {
             status: None,
             list: Vec::new(),
             collected: false,
+            selected: 0,
             nodes: Vec::new(),
             began: HashMap::new(),
             reports: HashMap::new(),
