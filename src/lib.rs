@@ -1,7 +1,10 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
+pub mod catalog;
 pub mod domain;
 pub mod engine;
+pub mod environment;
 pub mod judge;
+pub mod launch;
 pub mod pipeline;
 pub mod store;

@@ -134,6 +134,11 @@ impl RunDir {
         self.path.join("submission.patch")
     }
 
+    /// The symbol edits that are graded, where they came as such.
+    pub fn edits_path(&self) -> PathBuf {
+        self.path.join("submission.toml")
+    }
+
     pub fn cases_path(&self, subject: Subject, suite: Suite) -> PathBuf {
         self.path
             .join("cases")
