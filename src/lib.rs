@@ -7,5 +7,6 @@ pub mod engine;
 pub mod environment;
 pub mod judge;
 pub mod launch;
+pub mod pipeline;
 pub mod store;
 pub mod workspace;

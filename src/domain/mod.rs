@@ -7,6 +7,7 @@
 pub mod calibration;
 pub mod case;
 pub mod event;
+pub mod evidence;
 pub mod grade;
 pub mod manifest;
 pub mod run_state;
@@ -16,6 +17,7 @@ pub mod verdict;
 
 pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
+pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use event::{Event, Level, Record, Stage};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
