@@ -1,6 +1,7 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
 pub mod catalog;
+pub mod cli;
 pub mod diff;
 pub mod domain;
 pub mod engine;
