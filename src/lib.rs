@@ -5,6 +5,7 @@ pub mod diff;
 pub mod domain;
 pub mod engine;
 pub mod environment;
+pub mod gpu;
 pub mod judge;
 pub mod launch;
 pub mod pipeline;
