@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod diff;
+pub mod doctor;
 pub mod domain;
 pub mod engine;
 pub mod environment;
