@@ -66,7 +66,19 @@ impl Mounts {
     }
 
     pub fn into_vec(self) -> Vec<Mount> {
-        self.found
+        // a link may have been added before the prefix that holds it: an engine that mounts the
+        // prefix has the link already, and cannot mount over it
+        let held = |target: &Path| {
+            let above = target.ancestors().skip(1);
+            above.into_iter().any(|folder| self.found.contains_key(folder))
+        };
+        let found: Vec<(PathBuf, PathBuf)> = self
+            .found
+            .iter()
+            .filter(|(target, _)| !held(target))
+            .map(|(target, source)| (target.clone(), source.clone()))
+            .collect();
+        found
             .into_iter()
             .map(|(target, source)| Mount {
                 source,
@@ -102,6 +114,12 @@ mod tests {
         mounts.add_executable(&root.join("3.11/bin/python3"));
         mounts.add(Path::new("/usr/bin/env"));
         mounts.add(&root.join("absent"));
+        // the other way round: the link first, then the prefix that holds it
+        std::fs::create_dir_all(root.join("3.12/bin")).unwrap();
+        std::fs::write(root.join("3.12/bin/python3.12"), "").unwrap();
+        std::os::unix::fs::symlink("python3.12", root.join("3.12/bin/python3")).unwrap();
+        mounts.add_executable(&root.join("3.12/bin/python3"));
+        mounts.add(&root.join("3.12"));
         let found: Vec<_> = mounts
             .into_vec()
             .into_iter()
@@ -111,7 +129,8 @@ mod tests {
             found,
             [
                 (root.join("3.11"), real.clone()),
-                (root.join("3.11.7"), real)
+                (root.join("3.11.7"), real),
+                (root.join("3.12"), root.join("3.12"))
             ]
         );
     }

@@ -159,6 +159,10 @@ impl Group {
                     node,
                 }),
                 Heard::Started(place) => self.started(rank, place),
+                Heard::Again(place) => self.told.push(Told::Tainted {
+                    id: self.ranks[rank].list[place].clone(),
+                    reason: "it ran twice on one rank".into(),
+                }),
                 Heard::Finished(place) => {
                     if self.agreed
                         && let Some(case) = self.places[rank][place]
@@ -188,15 +192,6 @@ impl Group {
         if self.only.as_ref().is_some_and(|only| !only.contains(&id)) {
             let detail = "a case ran that was not asked for".to_owned();
             self.odd(DiscrepancyKind::NotCollected, rank, Some(id), detail);
-            return;
-        }
-        let again = self.ranks[rank].finished.contains_key(&place)
-            || (self.agreed && self.places[rank][place].is_some_and(|case| self.settled[case]));
-        if again {
-            let reason = "it ran twice on one rank".to_owned();
-            self.ranks[rank].tainted.insert(place, reason.clone());
-            self.odd(DiscrepancyKind::ReportedTwice, rank, Some(id.clone()), reason.clone());
-            self.told.push(Told::Tainted { id, reason });
             return;
         }
         self.told.push(Told::Started {
