@@ -1,6 +1,7 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
 pub mod catalog;
+pub mod diff;
 pub mod domain;
 pub mod engine;
 pub mod environment;
@@ -8,3 +9,4 @@ pub mod judge;
 pub mod launch;
 pub mod pipeline;
 pub mod store;
+pub mod workspace;

@@ -17,6 +17,8 @@ pub struct Calibration {
     pub created_s: f64,
     pub engine: EngineKind,
     pub environment: String,
+    /// Gold ran in namespaces of its own.
+    pub isolated: bool,
     /// Gold runs it rests on; one only bounds flakiness loosely (METHOD.md section 3).
     pub runs: u32,
     pub suites: BTreeMap<Suite, SuiteCalibration>,

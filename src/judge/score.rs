@@ -189,6 +189,7 @@ mod tests {
             created_s: 0.0,
             engine: EngineKind::Local,
             environment: "e".into(),
+            isolated: true,
             runs: 1,
             suites: suites
                 .iter()

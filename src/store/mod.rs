@@ -3,6 +3,7 @@
 //! One run is one directory with one writer, its worker; everybody else reads
 //! (DESIGN.md, The one idea).
 
+mod calibrations;
 mod clock;
 mod home;
 mod journal;
@@ -11,6 +12,7 @@ mod run;
 mod summary;
 mod watch;
 
+pub use calibrations::{keep_calibration, kept_calibration};
 pub use clock::now_s;
 pub use home::{Home, StoreError};
 pub use journal::{Journal, Tail, read_records};
