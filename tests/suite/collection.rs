@@ -73,7 +73,7 @@ fn sys_exit_at_import() {
 #[test]
 fn pytest_exit_at_import() {
     let house = House::new(&files("import pytest\npytest.exit('no more', 0)\n")).expect(&EXPECTED);
-    assert_costs_its_own(&house, Outcome::Error, "pytest.exit: no more");
+    assert_costs_its_own(&house, Outcome::Error, "_pytest.outcomes.Exit: no more");
 }
 
 #[test]

@@ -150,7 +150,7 @@ def test_captured():
 def test_raw(capfd):
     with capfd.disabled():
         for _ in range(200): os.write(1, b"y" * (1 << 20))
-def test_words(): raise ValueError("z" * (64 << 20))
+def test_words(): raise ValueError("z" * (4 << 20))
 def test_after(): pass
 "#,
     )]);
@@ -167,7 +167,7 @@ def test_after(): pass
     assert!(house.output(0).len() < 3 << 20);
     let detail = house.detail(ran.case("test_captured"));
     let (_, text) = &detail.sections[0];
-    assert!(text.len() < 100_000 && text.contains("bytes cut"), "{} bytes", text.len());
+    assert!(text.len() < 100_000 && text.contains(" cut ...]"), "{} bytes", text.len());
     assert!(ran.message("test_words").len() < 600);
     assert!(house.detail(ran.case("test_words")).traceback.contains("characters cut"));
 }
@@ -219,9 +219,10 @@ def test_after(): pass
     assert!(ran.message("test_greedy").starts_with("memory limit"), "{}", ran.story());
 }
 
+/// Only ever in namespaces of its own (the tests refuse another engine) with a process limit.
 #[test]
 fn a_fork_bomb_is_stopped() {
-    let house = House::new(&[(
+    let mut house = House::new(&[(
         "test_f.py",
         r#"
 import os, time
@@ -233,8 +234,9 @@ def test_after(): pass
 "#,
     )])
     .case_limit(4.0);
+    house.limits.processes = 64;
     let ran = house.run();
     assert!(!ran.case("test_bomb").outcome.passed());
     assert_eq!(ran.case("test_after").outcome, Outcome::Passed, "{}", ran.story());
-    ran.within(Duration::from_secs(4) + GRACE + GRACE);
+    ran.within(Duration::from_secs(4) + GRACE);
 }

@@ -22,6 +22,8 @@ pub(super) struct GroupLimits {
     /// From the start of the group until every rank has its list of cases.
     pub collect: Duration,
     pub case: Duration,
+    /// End when a case failed on some ranks only.
+    pub keep_step: bool,
 }
 
 /// After its session's end a process may take this long to be gone.
@@ -77,6 +79,9 @@ pub(super) struct Group {
     /// Cases settled in this group.
     here: usize,
     agreed: bool,
+    /// A case failed on some ranks only, and the group must end: a rank that left the case early
+    /// may be one collective ahead, and the cases after it would answer for that.
+    out_of_step: Option<usize>,
     /// The ids to run; none: all.
     only: Option<HashSet<CaseId>>,
     asked: Option<Vec<CaseId>>,
@@ -104,6 +109,7 @@ impl Group {
             unsettled: 0,
             here: 0,
             agreed: false,
+            out_of_step: None,
             only: only.map(|ids| ids.iter().cloned().collect()),
             asked: only.map(<[CaseId]>::to_vec),
             told: Vec::new(),
@@ -299,6 +305,9 @@ impl Group {
     }
 
     fn settle_if_done(&mut self, case: usize) {
+        if self.out_of_step.is_some() {
+            return;
+        }
         let places: Option<Vec<usize>> = (0..self.ranks.len())
             .map(|rank| {
                 let place = self.place_on(rank, case)?;
@@ -308,7 +317,13 @@ impl Group {
         if let Some(places) = places
             && !self.settled[case]
         {
-            let by_rank = (0..).zip(places).map(|(rank, place)| self.on_rank(rank, place)).collect();
+            let by_rank: Vec<OnRank> =
+                (0..).zip(places).map(|(rank, place)| self.on_rank(rank, place)).collect();
+            let bad = |on: &OnRank| matches!(on.outcome, Outcome::Failed | Outcome::Error);
+            let mixed = by_rank.iter().any(bad) && !by_rank.iter().all(bad);
+            if mixed && self.limits.keep_step {
+                self.out_of_step = by_rank.iter().position(bad);
+            }
             self.settle(case, by_rank, None);
         }
     }
@@ -441,6 +456,14 @@ impl Group {
         let complete = self.all_settled() && self.ranks.iter().all(|r| r.ended.is_some());
         if complete && exited {
             return Some(Ending::complete());
+        }
+        if let Some(rank) = self.out_of_step.filter(|_| !self.all_settled()) {
+            return Some(Ending {
+                blame: Blame::Session,
+                rank: Some(rank),
+                outcome: Outcome::Error,
+                reason: "failed a case that another rank passed: they may be out of step".into(),
+            });
         }
         if !complete && let Some(ending) = self.broken_off() {
             return Some(ending);
