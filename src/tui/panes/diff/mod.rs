@@ -1,0 +1,6 @@
+//! The diff pane: a submission beside gold, or beside base.
+
+pub mod draw;
+pub mod state;
+
+pub use state::DiffState;
