@@ -1,6 +1,14 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
-pub mod domain;
 pub mod agent;
+pub mod catalog;
+pub mod diff;
+pub mod domain;
 pub mod engine;
+pub mod environment;
+pub mod judge;
+pub mod launch;
+pub mod pipeline;
+pub mod store;
 pub mod tui;
+pub mod workspace;

@@ -4,8 +4,10 @@
 //! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
 //! over its events ([`run_state::RunState`]).
 
+pub mod calibration;
 pub mod case;
 pub mod event;
+pub mod evidence;
 pub mod grade;
 pub mod manifest;
 pub mod run_state;
@@ -13,7 +15,9 @@ pub mod submission;
 pub mod task;
 pub mod verdict;
 
+pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
+pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use event::{Event, Level, Record, Stage};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};

@@ -17,6 +17,8 @@ pub struct RunState {
     /// When that stage began.
     pub stage_since_s: Option<f64>,
     pub suites: HashMap<(Subject, Suite), SuiteState>,
+    /// Must-fail twins by suite: how many ran, and which passed.
+    pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
     pub log: Vec<LogLine>,
     pub grade: Option<Grade>,
     pub fault: Option<String>,
@@ -95,10 +97,14 @@ impl RunState {
                 attempt,
                 ..
             } => {
-                let log = std::mem::take(&mut self.log);
-                // a worker that takes the run up again starts over; what was said stays readable
+                // a worker that takes the run up again keeps what was said and the suites that
+                // were finished; all else is done afresh
+                let mut suites = std::mem::take(&mut self.suites);
+                suites.retain(|_, suite| suite.finished);
                 *self = Self {
-                    log,
+                    log: std::mem::take(&mut self.log),
+                    twins: std::mem::take(&mut self.twins),
+                    suites,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),
                     ..Self::default()
@@ -253,6 +259,7 @@ impl RunState {
                 );
             }
             Event::Twins { suite, run, passed } => {
+                self.twins.insert(*suite, (*run, passed.clone()));
                 let level = if passed.is_empty() {
                     Level::Info
                 } else {

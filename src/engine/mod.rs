@@ -3,9 +3,22 @@
 //! An engine starts a [`Sandbox`]: a place with its own processes, mounts and network, served by
 //! our own process 1 inside it, which speaks the frames of [`protocol`] over one pair of streams.
 //! Both engines share that protocol, so everything above sees one behaviour.
+//!
+//! - [`spec`], [`protocol`], [`frame`]: what is asked for, what is said, and its bytes
+//! - [`sandbox`]: the handle that the worker holds
+//! - [`local`]: the engine on Linux namespaces
 
+pub mod error;
+pub mod frame;
+pub mod local;
 pub mod protocol;
+pub mod sandbox;
 pub mod spec;
 
-pub use protocol::{ProcessSpec, ProcessStatus, SandboxEvent, Stream};
+pub use error::EngineError;
+pub use protocol::{
+    Begin, Isolation, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
+    SandboxEvent, Stream,
+};
+pub use sandbox::Sandbox;
 pub use spec::{Access, Limits, Mount, Network, SandboxSpec};

@@ -1,13 +1,109 @@
-//! Frames between the worker and process 1 of a sandbox.
+//! What the worker and process 1 of a sandbox say to each other.
 //!
-//! Each frame is a little-endian `u32` length and that many bytes of JSON, except that an output
-//! frame's payload follows its JSON header raw. Process 1 ends, and with it everything in the
-//! sandbox, when its input closes.
+//! A frame ([`super::frame`]) is a JSON header and raw bytes: [`Request`]s go in (a spawn's bytes
+//! are its standard input), [`Message`]s come out (an output's bytes are the output). Process 1
+//! ends, and with it everything in the sandbox, when its input closes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+use super::Limits;
+
+/// How far a sandbox keeps what runs in it from the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Its own user, mount, process, network, ipc and host name spaces.
+    Namespaces,
+    /// None: this machine refuses namespaces and the caller allowed to go on; the badge
+    /// `unisolated`. Limits and the kill of the whole tree still hold; mounts, network and the
+    /// hiding of files do not.
+    None,
+}
+
+/// From the worker to process 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// The first: process 1 answers [`Message::Ready`]. The wall limit counts from here.
+    Begin(Begin),
+    /// The frame's payload is the process's standard input; `stdin` travels empty.
+    Spawn(ProcessSpec),
+    KillAll,
+}
+
+/// What process 1 has to know before it starts anything.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Begin {
+    pub env: BTreeMap<String, String>,
+    pub limits: Limits,
+    pub isolation: Isolation,
+    /// More threads than this user already has elsewhere must fit under the kernel's per-user
+    /// count where that count is not kept per sandbox (Linux before 5.14).
+    pub foreign_threads: u64,
+}
+
+/// From process 1 (or, before there is one, from what sets it up) to the worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    Ready,
+    /// The sandbox could not be set up; the last message.
+    Refused(Refusal),
+    Started {
+        id: u32,
+    },
+    NotStarted {
+        id: u32,
+        message: String,
+    },
+    /// The frame's payload is the output.
+    Output {
+        id: u32,
+        stream: Stream,
+    },
+    Truncated {
+        id: u32,
+        stream: Stream,
+    },
+    Exited {
+        id: u32,
+        status: ProcessStatus,
+        dropped_bytes: u64,
+    },
+    LimitHit {
+        limit: String,
+        detail: String,
+    },
+    Killed {
+        processes: u32,
+    },
+    /// Process 1 gives up, for this reason; the last message.
+    Ending {
+        reason: String,
+    },
+}
+
+/// Why a sandbox could not be set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub kind: RefusalKind,
+    /// The step that was refused, with its object.
+    pub step: String,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// The kernel or its policy refuses a namespace, or a mount inside one.
+    Namespaces,
+    /// What the caller asked to mount is not there, or cannot be put there.
+    Mount,
+    Other,
+}
 
 /// One process to start inside: a rank, a build, a tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +139,12 @@ pub enum ProcessStatus {
 pub enum SandboxEvent {
     Started {
         id: u32,
+    },
+    /// The process could not be started (no such program, no such folder): nothing more follows
+    /// for this id.
+    NotStarted {
+        id: u32,
+        message: String,
     },
     Output {
         id: u32,

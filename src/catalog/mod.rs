@@ -1,0 +1,14 @@
+//! Task folders: found, read, and checked against what METHOD.md asks of a task.
+//!
+//! Everything wrong is a [`Problem`] that names file, line and the mend; loading collects all of
+//! them rather than stopping at the first.
+
+mod check;
+mod claims;
+mod load;
+mod locate;
+mod problem;
+pub mod schema;
+
+pub use load::{Catalog, Loaded, load_task};
+pub use problem::{CatalogError, Problem, Severity};

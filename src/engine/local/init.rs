@@ -1,0 +1,372 @@
+//! `infradev __init`: process 1 of a sandbox.
+//!
+//! One blocking loop. It starts what the worker asks for, passes output on as it comes, reaps
+//! whatever is orphaned, watches the limits, and on request kills everything but itself. It trusts
+//! nothing beside it: it cannot be traced, and its descriptors cannot be opened, by processes of
+//! the same user, and none of them inherits one. When the worker's end of the stream closes it
+//! ends, and the kernel ends everything else in its process namespace with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::unistd::{Pid, read};
+
+use super::super::frame::Decoder;
+use super::super::{Begin, Message, ProcessStatus, Request, Stream};
+use super::outbox::Outbox;
+use super::process::Process;
+use super::tree::{kill_each, list};
+use super::watch::{Hit, TICK, Watch};
+
+/// Killed processes that do not go away within this time never will (the kernel waits for a
+/// device); ending process 1 is all that is left to do.
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
+/// The worker has this long to take our last words.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The hidden subcommand `__init`.
+pub fn init_main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            use std::io::Write;
+            writeln!(io::stderr(), "process 1: {error}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why the loop ends.
+enum End {
+    /// The worker closed its end.
+    Closed,
+    /// For a reason that it should hear.
+    Because(String),
+}
+
+fn run() -> io::Result<()> {
+    prctl::set_dumpable(false)?;
+    prctl::set_no_new_privs()?;
+    // process 1 of a namespace is given orphans anyway; without one this asks for them
+    prctl::set_child_subreaper(true)?;
+    let mut children = SigSet::empty();
+    children.add(Signal::SIGCHLD);
+    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&children), None)?;
+    let ended = SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let (input, output) = (io::stdin(), io::stdout());
+    fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    fcntl(&output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+
+    let mut decoder = Decoder::default();
+    let Some(begin) = read_begin(input.as_fd(), &mut decoder)? else {
+        return Ok(());
+    };
+    let mut init = Init::new(begin);
+    init.out.put(&Message::Ready, &[]);
+    let end = init.serve(input.as_fd(), output.as_fd(), &ended, &mut decoder)?;
+    let killed = init.kill_all();
+    if let End::Because(reason) = end {
+        init.say_ends();
+        init.out.put(&Message::Ending { reason }, &[]);
+        init.out.finish(output.as_fd(), LAST_WORDS);
+    }
+    killed.map(drop).map_err(io::Error::other)
+}
+
+fn read_begin(input: BorrowedFd<'_>, decoder: &mut Decoder) -> io::Result<Option<Begin>> {
+    loop {
+        match decoder.next::<Request>().map_err(io::Error::other)? {
+            Some((Request::Begin(begin), _)) => return Ok(Some(begin)),
+            Some(_) => return Err(io::Error::other("the first request is not `begin`")),
+            None => {}
+        }
+        poll(
+            &mut [PollFd::new(input, PollFlags::POLLIN)],
+            PollTimeout::NONE,
+        )
+        .ok();
+        if take(input, decoder)? {
+            return Ok(None);
+        }
+    }
+}
+
+/// Takes what has come; `true` at the end of the stream.
+fn take(input: BorrowedFd<'_>, decoder: &mut Decoder) -> io::Result<bool> {
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        match read(input, &mut chunk) {
+            Ok(0) => return Ok(true),
+            Ok(n) => decoder.push(&chunk[..n]),
+            Err(Errno::EAGAIN) => return Ok(false),
+            Err(Errno::EINTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+struct Init {
+    begin: Begin,
+    processes: BTreeMap<u32, Process>,
+    out: Outbox,
+    watch: Watch,
+    next_check: Instant,
+    wall: Instant,
+}
+
+impl Init {
+    fn new(begin: Begin) -> Self {
+        let now = Instant::now();
+        Self {
+            watch: Watch::new(begin.limits, begin.isolation),
+            // a limit beyond what a clock holds is none
+            wall: (now.checked_add(begin.limits.wall))
+                .unwrap_or(now + Duration::from_secs(u64::from(u32::MAX))),
+            next_check: now,
+            processes: BTreeMap::new(),
+            out: Outbox::default(),
+            begin,
+        }
+    }
+
+    fn serve(
+        &mut self,
+        input: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+        ended: &SignalFd,
+        decoder: &mut Decoder,
+    ) -> io::Result<End> {
+        loop {
+            if self.out.flush(output).is_err() {
+                return Ok(End::Closed);
+            }
+            let (has_input, streams) = self.wait(input, output, ended)?;
+            for (id, stream) in streams {
+                if let Some(process) = self.processes.get_mut(&id) {
+                    process.pump(stream, self.begin.limits.output_bytes, &mut self.out);
+                }
+            }
+            while ended.read_signal()?.is_some() {}
+            self.reap();
+            self.say_ends();
+            if has_input {
+                let closed = take(input, decoder)?;
+                if closed {
+                    return Ok(End::Closed);
+                }
+                if let Some(end) = self.obey(decoder) {
+                    return Ok(end);
+                }
+            }
+            if let Some(end) = self.enforce() {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Waits until there is something to do: whether the worker spoke, and which streams have
+    /// something.
+    fn wait(
+        &self,
+        input: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+        ended: &SignalFd,
+    ) -> io::Result<(bool, Vec<(u32, Stream)>)> {
+        let mut fds = vec![
+            PollFd::new(input, PollFlags::POLLIN),
+            PollFd::new(ended.as_fd(), PollFlags::POLLIN),
+        ];
+        if !self.out.is_empty() {
+            fds.push(PollFd::new(output, PollFlags::POLLOUT));
+        }
+        let first_stream = fds.len();
+        let mut streams = Vec::new();
+        if !self.out.is_full() {
+            for process in self.processes.values() {
+                for (stream, fd) in process.descriptors() {
+                    fds.push(PollFd::new(fd.as_fd(), PollFlags::POLLIN));
+                    streams.push((process.id, stream));
+                }
+            }
+        }
+        match poll(&mut fds, self.patience()) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok((false, Vec::new())),
+            Err(e) => return Err(e.into()),
+        }
+        let speaks = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
+        let ready = (streams.into_iter().zip(&fds[first_stream..]))
+            .filter(|(_, fd)| speaks(fd))
+            .map(|(stream, _)| stream)
+            .collect();
+        Ok((speaks(&fds[0]), ready))
+    }
+
+    fn patience(&self) -> PollTimeout {
+        let lingering = self.processes.values().filter_map(Process::lingers_until);
+        // with nothing running there is nothing to watch; orphans that survive what was asked for
+        // are still watched, because they keep `watching` true
+        let until = lingering
+            .chain(std::iter::once(self.wall))
+            .chain(self.watching().then_some(self.next_check))
+            .min()
+            .unwrap_or(self.wall);
+        // rounded up, so that the moment has come when we wake
+        let left = until.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+        PollTimeout::try_from(left.as_millis().min(60_000)).unwrap_or(PollTimeout::MAX)
+    }
+
+    /// Whether anything may be running.
+    fn watching(&self) -> bool {
+        // ECHILD is the only sure sign that nothing is left below us
+        !self.processes.is_empty()
+            || !matches!(
+                waitid(
+                    Id::All,
+                    WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT
+                ),
+                Err(Errno::ECHILD)
+            )
+    }
+
+    fn obey(&mut self, decoder: &mut Decoder) -> Option<End> {
+        loop {
+            match decoder.next::<Request>() {
+                Ok(None) => return None,
+                Ok(Some((Request::Spawn(spec), stdin))) => self.spawn(&spec, &stdin),
+                Ok(Some((Request::KillAll, _))) => match self.kill_all() {
+                    Ok(processes) => {
+                        self.say_ends();
+                        self.out.put(&Message::Killed { processes }, &[]);
+                    }
+                    Err(reason) => return Some(End::Because(reason)),
+                },
+                Ok(Some((Request::Begin(_), _))) => {
+                    return Some(End::Because("`begin` came twice".into()));
+                }
+                Err(error) => return Some(End::Because(error.to_string())),
+            }
+        }
+    }
+
+    fn spawn(&mut self, spec: &super::super::ProcessSpec, stdin: &[u8]) {
+        let id = spec.id;
+        if self.processes.contains_key(&id) {
+            let message = format!("there is a process {id} already");
+            self.out.put(&Message::NotStarted { id, message }, &[]);
+            return;
+        }
+        match Process::start(spec, stdin, &self.begin) {
+            Ok(process) => {
+                self.processes.insert(id, process);
+                self.out.put(&Message::Started { id }, &[]);
+                self.next_check = self.next_check.min(Instant::now() + TICK);
+            }
+            Err(error) => {
+                let program = spec.argv.first().map_or("", String::as_str);
+                let message = format!("starting {program} in {}: {error}", spec.cwd.display());
+                self.out.put(&Message::NotStarted { id, message }, &[]);
+            }
+        }
+    }
+
+    /// Takes note of everything that has ended, ours or orphaned.
+    fn reap(&mut self) {
+        loop {
+            let (pid, status) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, ProcessStatus::Exited(code)),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                    (pid, ProcessStatus::Signaled(signal as i32))
+                }
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return,
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(_) => return,
+            };
+            self.note(pid, status);
+        }
+    }
+
+    fn note(&mut self, pid: Pid, status: ProcessStatus) {
+        let own = (self.processes.values_mut()).find(|p| p.pid == pid.as_raw());
+        if let Some(process) = own {
+            process.end(status);
+        }
+    }
+
+    fn say_ends(&mut self) {
+        let (now, limit) = (Instant::now(), self.begin.limits.output_bytes);
+        let out = &mut self.out;
+        self.processes.retain(|_, p| !p.finish(now, limit, out));
+    }
+
+    /// Kills everything but ourselves and waits until it is gone: how many there were.
+    fn kill_all(&mut self) -> Result<u32, String> {
+        let isolation = self.begin.isolation;
+        let until = Instant::now() + KILL_PATIENCE;
+        let mut seen = BTreeSet::new();
+        let mut pause = Duration::from_micros(200);
+        loop {
+            let tasks = match list(isolation) {
+                Ok(tasks) => tasks,
+                Err(error) => {
+                    kill_each(isolation, &[]);
+                    return Err(format!("looking for processes: {error}"));
+                }
+            };
+            seen.extend(tasks.iter().map(|t| t.pid));
+            if tasks.is_empty() {
+                self.reap();
+                return Ok(seen.len() as u32);
+            }
+            if Instant::now() > until {
+                return Err(format!("{} processes cannot be killed", tasks.len()));
+            }
+            kill_each(isolation, &tasks);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+            self.reap();
+        }
+    }
+
+    fn enforce(&mut self) -> Option<End> {
+        let now = Instant::now();
+        if now >= self.wall {
+            let detail = format!("{} s", self.begin.limits.wall.as_secs_f64());
+            self.hit(Hit {
+                limit: "wall",
+                detail,
+            });
+            return Some(End::Because("wall limit".into()));
+        }
+        if now < self.next_check || !self.watching() {
+            return None;
+        }
+        self.next_check = now + TICK;
+        match self.watch.check() {
+            Ok(None) => None,
+            Ok(Some(hit)) => self.hit(hit),
+            // somebody inside may have taken our descriptors away: blind is the same as over
+            Err(error) => Some(End::Because(format!(
+                "the limits cannot be watched: {error}"
+            ))),
+        }
+    }
+
+    fn hit(&mut self, hit: Hit) -> Option<End> {
+        let killed = self.kill_all();
+        let limit = hit.limit.to_owned();
+        let detail = hit.detail;
+        self.out.put(&Message::LimitHit { limit, detail }, &[]);
+        killed.err().map(End::Because)
+    }
+}

@@ -1,0 +1,65 @@
+//! Work trees lent to the sandbox's user while a sandbox lives, and given back.
+//!
+//! A root worker runs sandboxes under an unprivileged user, which must own what it may write.
+//! Links are never followed, and nothing runs in the sandbox while a tree is walked. Giving a file
+//! back also clears its set-user-id bit (the kernel does that on a change of owner), so that a
+//! submission cannot leave a root-owned set-user-id program behind.
+
+use std::os::unix::fs::{MetadataExt, lchown};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{getegid, geteuid};
+
+use super::super::EngineError;
+
+/// Trees that are given back to the worker's user when this is dropped.
+#[derive(Debug)]
+pub(super) struct Lent {
+    trees: Vec<PathBuf>,
+}
+
+impl Lent {
+    pub(super) fn new(trees: Vec<PathBuf>, uid: u32, gid: u32) -> Result<Self, EngineError> {
+        // made first, so that what was lent before a failure is given back
+        let lent = Self { trees };
+        for tree in &lent.trees {
+            give(tree, uid, gid).map_err(|(path, source)| EngineError::Io {
+                doing: "lending to the sandbox's user",
+                path,
+                source,
+            })?;
+        }
+        Ok(lent)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        for tree in &self.trees {
+            if let Err((path, error)) = give(tree, geteuid().as_raw(), getegid().as_raw()) {
+                tracing::warn!(path = %path.display(), %error, "a work tree was not given back");
+            }
+        }
+    }
+}
+
+fn give(root: &Path, uid: u32, gid: u32) -> Result<(), (PathBuf, std::io::Error)> {
+    let mut pending = vec![root.to_owned()];
+    while let Some(path) = pending.pop() {
+        let failed = |source| (path.clone(), source);
+        let metadata = match path.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && path != root => continue,
+            Err(e) => return Err(failed(e)),
+        };
+        if metadata.is_dir() {
+            for entry in path.read_dir().map_err(failed)? {
+                pending.push(entry.map_err(failed)?.path());
+            }
+        }
+        if (metadata.uid(), metadata.gid()) != (uid, gid) {
+            lchown(&path, Some(uid), Some(gid)).map_err(failed)?;
+        }
+    }
+    Ok(())
+}

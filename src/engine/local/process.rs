@@ -1,0 +1,197 @@
+//! One process that the worker asked for, and its streams.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::{Whence, lseek, pipe2, read, write};
+
+use super::super::{Begin, Message, ProcessSpec, ProcessStatus, Stream};
+use super::outbox::Outbox;
+use super::sys::{self, Birth};
+
+/// The variable that names the side channel's descriptor.
+const CHANNEL_VARIABLE: &str = "INFRADEV_CHANNEL_FD";
+/// Output that comes after a process's end, from children that still hold its streams, is passed on
+/// for this long.
+const LINGER: Duration = Duration::from_millis(100);
+/// Most that is read of one stream before the others have their turn.
+const TURN: usize = 8;
+const CHUNK: usize = 64 << 10;
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub id: u32,
+    pub pid: i32,
+    streams: Vec<(Stream, OwnedFd)>,
+    kept_bytes: u64,
+    dropped_bytes: u64,
+    truncated: Vec<Stream>,
+    ended: Option<(ProcessStatus, Instant)>,
+}
+
+impl Process {
+    pub(super) fn start(spec: &ProcessSpec, stdin: &[u8], begin: &Begin) -> io::Result<Self> {
+        let Some((program, arguments)) = spec.argv.split_first() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
+        };
+        let (out, out_end) = stream()?;
+        let (err, err_end) = stream()?;
+        let mut streams = vec![(Stream::Stdout, out), (Stream::Stderr, err)];
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(&begin.env)
+            .envs(&spec.env)
+            .current_dir(&spec.cwd)
+            .stdin(given(stdin)?)
+            .stdout(out_end)
+            .stderr(err_end);
+        let mut channel = None;
+        if spec.channel {
+            let (reader, writer) = stream()?;
+            streams.push((Stream::Channel, reader));
+            command.env(CHANNEL_VARIABLE, writer.as_raw_fd().to_string());
+            channel = Some(writer);
+        }
+        let birth = Birth {
+            channel: channel.as_ref().map(AsRawFd::as_raw_fd),
+            file_bytes: begin.limits.file_bytes,
+            threads: most_threads(begin),
+        };
+        sys::prepare(&mut command, birth);
+        let child = command.spawn()?;
+        Ok(Self {
+            id: spec.id,
+            // reaped with everybody else, not through the handle
+            pid: child.id().cast_signed(),
+            streams,
+            kept_bytes: 0,
+            dropped_bytes: 0,
+            truncated: Vec::new(),
+            ended: None,
+        })
+    }
+
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = (Stream, &OwnedFd)> {
+        self.streams.iter().map(|(stream, fd)| (*stream, fd))
+    }
+
+    /// Reads what is there of one stream, up to a turn's worth, and passes it on.
+    pub(super) fn pump(&mut self, stream: Stream, limit: u64, out: &mut Outbox) {
+        let Some(at) = self.streams.iter().position(|(s, _)| *s == stream) else {
+            return;
+        };
+        let mut chunk = vec![0; CHUNK];
+        for _ in 0..TURN {
+            match read(&self.streams[at].1, &mut chunk) {
+                Ok(0) => {
+                    self.streams.remove(at);
+                    return;
+                }
+                Ok(n) => self.pass(stream, &chunk[..n], limit, out),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return,
+                Err(_) => {
+                    self.streams.remove(at);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, stream: Stream, bytes: &[u8], limit: u64, out: &mut Outbox) {
+        let id = self.id;
+        let mut keep = bytes.len();
+        if stream != Stream::Channel {
+            keep = keep.min(usize::try_from(limit - self.kept_bytes).unwrap_or(usize::MAX));
+            self.kept_bytes += keep as u64;
+            self.dropped_bytes += (bytes.len() - keep) as u64;
+        }
+        if keep > 0 {
+            out.put(&Message::Output { id, stream }, &bytes[..keep]);
+        }
+        if keep < bytes.len() && !self.truncated.contains(&stream) {
+            self.truncated.push(stream);
+            out.put(&Message::Truncated { id, stream }, &[]);
+        }
+    }
+
+    pub(super) fn end(&mut self, status: ProcessStatus) {
+        self.ended = Some((status, Instant::now()));
+    }
+
+    /// Until when the streams of an ended process are waited for.
+    pub(super) fn lingers_until(&self) -> Option<Instant> {
+        self.ended.map(|(_, at)| at + LINGER)
+    }
+
+    /// Whether everything was said about it; says it. Streams that others still hold are let go
+    /// after a while, with what is in them by then.
+    pub(super) fn finish(&mut self, now: Instant, limit: u64, out: &mut Outbox) -> bool {
+        let Some((status, at)) = self.ended else {
+            return false;
+        };
+        if !self.streams.is_empty() {
+            if now < at + LINGER {
+                return false;
+            }
+            let left: Vec<Stream> = self.streams.iter().map(|(s, _)| *s).collect();
+            for stream in left {
+                self.pump(stream, limit, out);
+            }
+            self.streams.clear();
+        }
+        let (id, dropped_bytes) = (self.id, self.dropped_bytes);
+        out.put(
+            &Message::Exited {
+                id,
+                status,
+                dropped_bytes,
+            },
+            &[],
+        );
+        true
+    }
+}
+
+/// The kernel's own bound on threads lies above the watcher's, which is the one that is reported.
+fn most_threads(begin: &Begin) -> u64 {
+    let limit = begin.limits.processes;
+    begin.foreign_threads + limit + (limit / 8).max(16)
+}
+
+/// A pipe whose reading end does not block.
+fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reader, writer) = pipe2(OFlag::O_CLOEXEC)?;
+    fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    // fewer turns for big outputs; a user has an allowance for it, without which it stays small
+    fcntl(&reader, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
+    Ok((reader, writer))
+}
+
+/// Standard input: a sealed file in memory, so that nobody has to write while it is read.
+fn given(bytes: &[u8]) -> io::Result<Stdio> {
+    if bytes.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let file = memfd_create(c"stdin", flags)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match write(file.as_fd(), rest) {
+            Ok(n) => rest = &rest[n..],
+            Err(Errno::EINTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    lseek(&file, 0, Whence::SeekSet)?;
+    let seals = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(seals | SealFlag::F_SEAL_SEAL))?;
+    Ok(file.into())
+}

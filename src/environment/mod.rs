@@ -1,0 +1,31 @@
+//! Environments that tasks share (METHOD.md section 8): found or built once, then only mounted.
+//!
+//! `uv`: locked requirements in a virtual environment keyed by a hash of the lock, the interpreter
+//! and the platform, its packages hard-linked from one cache of the home. `host`: an interpreter of
+//! this machine, recorded by its package list. What is shared is immutable to a task: it is sealed
+//! when it is built, and mounted read-only.
+//!
+//! [`prepare()`] blocks: call it from a thread that may. Where the environment exists it starts no
+//! process.
+
+mod client;
+mod command;
+mod error;
+mod host;
+mod interpreter;
+mod interpreter_cache;
+mod mounts;
+mod prepare;
+mod requirements;
+mod seal;
+mod tool;
+mod types;
+mod uv;
+mod uv_build;
+
+pub use error::EnvironmentError;
+pub use interpreter::{Facts, Package, candidates, find};
+pub use prepare::prepare;
+pub use seal::{Change, links_work, verify};
+pub use tool::find_on_path as find_uv;
+pub use types::{Environment, LinkMode, Progress, Request, Step};

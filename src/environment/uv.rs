@@ -1,0 +1,198 @@
+//! Kind `uv`: which environment is meant (its hash), and whether it is there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::interpreter::{Facts, Package, find};
+use super::mounts::Mounts;
+use super::prepare::wait_for_lock;
+use super::requirements::{self, Requirement};
+use super::seal::{Sealed, hex, links_work};
+use super::types::{Environment, LinkMode, Progress, Request, Step};
+use super::{EnvironmentError, client, tool, uv_build};
+use crate::domain::task::EnvironmentKind;
+
+/// Changes where the same lock would be built differently.
+const FORMAT: u32 = 1;
+/// Written last: an environment without it was never finished.
+const READY: &str = "ready.json";
+
+/// What is recorded of a finished build.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Ready {
+    pub format: u32,
+    pub hash: String,
+    /// Where it was built; it cannot be moved.
+    pub folder: PathBuf,
+    pub interpreter: Facts,
+    pub link: LinkMode,
+    pub uv_version: String,
+    pub packages: Vec<Package>,
+    pub sealed: Sealed,
+    /// Wall time of the build.
+    pub build_s: f64,
+}
+
+pub(super) fn prepare(
+    request: &Request,
+    home: &Path,
+    progress: &dyn Fn(Progress),
+) -> Result<Environment, EnvironmentError> {
+    let Some(relative) = &request.spec.requirements else {
+        return Err(EnvironmentError::NoRequirements {
+            task_dir: request.task_dir.clone(),
+        });
+    };
+    let lock = request.task_dir.join(relative);
+    let text = std::fs::read_to_string(&lock).map_err(EnvironmentError::io(&lock))?;
+    let requirements = requirements::parse(&text, &lock)?;
+    let env = client::pip_env(&request.host_env);
+    let facts = find(request.spec.python.as_deref(), &env, home)?;
+    let environments = home.join("env");
+
+    let wanted = |link| hash(&requirements, &facts, link);
+    for link in [LinkMode::Hardlink, LinkMode::Copy] {
+        if let Some(ready) = finished(&environments, &wanted(link)) {
+            return Ok(environment(request, &ready, false));
+        }
+    }
+    let cache = home.join("cache").join("uv");
+    for folder in [&environments, &cache] {
+        std::fs::create_dir_all(folder).map_err(EnvironmentError::io(folder))?;
+    }
+    let link = if links_work(&cache, &environments) {
+        LinkMode::Hardlink
+    } else {
+        progress(Progress::new(
+            Step::Create,
+            format!(
+                "no hard link can be made from {} to {}: packages are copied, and take their \
+                 space once more",
+                cache.display(),
+                environments.display()
+            ),
+        ));
+        LinkMode::Copy
+    };
+    let hash = wanted(link);
+    let lock_path = environments.join(format!("{hash}.lock"));
+    let what = format!("environment {}", &hash[..12]);
+    let guard = wait_for_lock(&lock_path, &request.stop, &what, progress)?;
+    if let Some(ready) = finished(&environments, &hash) {
+        return Ok(environment(request, &ready, false));
+    }
+    let labels: Vec<String> = requirements.iter().map(|r| r.label().to_string()).collect();
+    let tool = tool::ensure(request, home, &facts, &labels, progress)?;
+    let build = uv_build::Build {
+        request,
+        folder: environments.join(&hash),
+        cache,
+        lock,
+        requirements: &requirements,
+        facts: &facts,
+        link,
+        tool: &tool,
+        guard: &guard,
+        progress,
+    };
+    let ready = build.run(|folder, packages, sealed, build_s| Ready {
+        format: FORMAT,
+        hash: hash.clone(),
+        folder: folder.to_path_buf(),
+        interpreter: facts.clone(),
+        link,
+        uv_version: tool.version.clone(),
+        packages,
+        sealed,
+        build_s,
+    })?;
+    Ok(environment(request, &ready, true))
+}
+
+/// Same hash, same environment (METHOD.md section 8).
+fn hash(requirements: &[Requirement], facts: &Facts, link: LinkMode) -> String {
+    let mut hasher = Sha256::new();
+    for part in [
+        "infradev environment",
+        &FORMAT.to_string(),
+        &facts.implementation,
+        &facts.version,
+        &facts.abi,
+        &facts.platform,
+        // decides which wheels fit
+        &facts.libc,
+        link.name(),
+        &requirements::normalised(requirements),
+    ] {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hex(&hasher.finalize())
+}
+
+/// The record of a finished build that still holds: it lies where it was built, and its
+/// interpreter is there.
+fn finished(environments: &Path, hash: &str) -> Option<Ready> {
+    let folder = environments.join(hash);
+    let bytes = std::fs::read(folder.join(READY)).ok()?;
+    let ready: Ready = serde_json::from_slice(&bytes).ok()?;
+    let holds = ready.format == FORMAT
+        && ready.hash == hash
+        && ready.folder == folder
+        && python(&folder).exists();
+    holds.then_some(ready)
+}
+
+/// Makes the build count: whole or not at all, and after everything else.
+pub(super) fn finish(folder: &Path, ready: &Ready) -> Result<(), EnvironmentError> {
+    let path = folder.join(READY);
+    let io = |source| EnvironmentError::Io {
+        path: path.clone(),
+        source,
+    };
+    let bytes = serde_json::to_vec_pretty(ready).map_err(|error| io(error.into()))?;
+    let temporary = folder.join("ready.new");
+    std::fs::write(&temporary, bytes).map_err(io)?;
+    let file = std::fs::File::open(&temporary).map_err(io)?;
+    // everything written for it, not only the record, must outlive a power cut
+    nix::unistd::syncfs(&file).map_err(|error| io(error.into()))?;
+    std::fs::rename(&temporary, &path).map_err(io)
+}
+
+/// The interpreter of a virtual environment.
+pub(super) fn python(folder: &Path) -> PathBuf {
+    folder.join("venv").join("bin").join("python")
+}
+
+fn environment(request: &Request, ready: &Ready, built: bool) -> Environment {
+    let mut mounts = Mounts::default();
+    mounts.add(&ready.folder);
+    mounts.add_executable(&python(&ready.folder));
+    mounts.add_base(&ready.interpreter);
+    let venv = ready.folder.join("venv");
+    let mut env = BTreeMap::from([
+        (
+            "PATH".to_string(),
+            format!(
+                "{}:/usr/local/bin:/usr/bin:/bin",
+                venv.join("bin").display()
+            ),
+        ),
+        ("VIRTUAL_ENV".to_string(), venv.display().to_string()),
+        ("PYTHONNOUSERSITE".to_string(), "1".to_string()),
+    ]);
+    env.extend(request.spec.env.clone());
+    Environment {
+        hash: ready.hash.clone(),
+        kind: EnvironmentKind::Uv,
+        python: python(&ready.folder),
+        mounts: mounts.into_vec(),
+        env,
+        built,
+        python_version: ready.interpreter.version.clone(),
+        packages: ready.packages.clone(),
+    }
+}

@@ -1,0 +1,236 @@
+//! Builds a `uv` environment at its final path (a virtual environment holds absolute paths): from
+//! nothing each time, sealed, and recorded last. Whoever finds no record starts over.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::command::{Finished, Invocation};
+use super::interpreter::{Facts, Package};
+use super::requirements::Requirement;
+use super::seal::{Sealed, remove_tree, seal};
+use super::tool::Tool;
+use super::types::{LinkMode, Progress, Request, Step};
+use super::uv::{Ready, finish, python};
+use super::{EnvironmentError, client};
+
+/// Packages of several gigabytes on a slow line are usual.
+const INSTALL_LIMIT: Duration = Duration::from_secs(2 * 3600);
+const SHORT_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+pub(super) struct Build<'a> {
+    pub request: &'a Request,
+    pub folder: PathBuf,
+    pub cache: PathBuf,
+    /// The task's lock file, for messages.
+    pub lock: PathBuf,
+    pub requirements: &'a [Requirement],
+    pub facts: &'a Facts,
+    pub link: LinkMode,
+    pub tool: &'a Tool,
+    /// The lock file that is held.
+    pub guard: &'a File,
+    pub progress: &'a dyn Fn(Progress),
+}
+
+impl Build<'_> {
+    pub fn run(
+        &self,
+        record: impl FnOnce(&Path, Vec<Package>, Sealed, f64) -> Ready,
+    ) -> Result<Ready, EnvironmentError> {
+        let begun = Instant::now();
+        let venv = self.folder.join("venv");
+        self.say(
+            Step::Create,
+            format!(
+                "building {} with python {} ({}) and uv {}",
+                self.folder.display(),
+                self.facts.version,
+                self.facts.base_executable.display(),
+                self.tool.version
+            ),
+        );
+        remove_tree(&self.folder)?;
+        std::fs::create_dir_all(&self.folder).map_err(EnvironmentError::io(&self.folder))?;
+        // the very text that was hashed is what is installed, not a file that may change meanwhile
+        let own = self.folder.join("requirements.lock");
+        let text: String = self.requirements.iter().map(Requirement::alone).collect();
+        std::fs::write(&own, text).map_err(EnvironmentError::io(&own))?;
+
+        let mut args: Vec<&OsStr> = ["venv", "--quiet", "--no-project", "--no-python-downloads"]
+            .map(OsStr::new)
+            .to_vec();
+        args.extend([
+            OsStr::new("--python"),
+            self.facts.base_executable.as_os_str(),
+        ]);
+        args.push(venv.as_os_str());
+        let made = self.uv(&args, SHORT_LIMIT, &|line| self.say(Step::Create, line))?;
+        if !made.status.success() {
+            return Err(self.failed("create the virtual environment", &made));
+        }
+        if let Err(error) = self.install(&own) {
+            // half of it is of no use, and takes space
+            let _ = remove_tree(&self.folder);
+            return Err(error);
+        }
+        let sealed = seal(&venv, &self.folder)?;
+        // a sandbox runs under another user, whatever our umask is
+        std::fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
+            .map_err(EnvironmentError::io(&self.folder))?;
+        let packages = installed(&venv);
+        let build_s = begun.elapsed().as_secs_f64();
+        self.say(
+            Step::Seal,
+            format!(
+                "{} packages, {} files, {:.1} MB, of which {:.1} MB are shared with the cache; \
+                 {build_s:.1} s",
+                packages.len(),
+                sealed.files,
+                sealed.bytes as f64 / 1e6,
+                sealed.shared_bytes as f64 / 1e6
+            ),
+        );
+        let ready = record(&self.folder, packages, sealed, build_s);
+        finish(&self.folder, &ready)?;
+        Ok(ready)
+    }
+
+    /// From the cache alone where it suffices (that is faster, and works without a network), else
+    /// over the network.
+    fn install(&self, lock: &Path) -> Result<(), EnvironmentError> {
+        let quiet = |_: &str| {};
+        let offline = self.sync(lock, &["--offline", "--compile-bytecode"], &quiet)?;
+        if offline.status.success() {
+            self.say(Step::Install, "everything was in the cache");
+            return Ok(());
+        }
+        if let Some(error) = self.mismatch(&offline) {
+            return Err(error);
+        }
+        self.say(Step::Install, "not everything is in the cache: downloading");
+        let say = |line: &str| self.say(Step::Install, line);
+        let online = self.sync(lock, &["--compile-bytecode"], &say)?;
+        if online.status.success() {
+            return Ok(());
+        }
+        if let Some(error) = self.mismatch(&online) {
+            return Err(error);
+        }
+        let packages = self.missing()?;
+        if packages.is_empty() {
+            return Err(self.failed("install the packages", &online));
+        }
+        Err(EnvironmentError::Missing {
+            lock: self.lock.clone(),
+            packages,
+            cache: self.cache.clone(),
+            reason: online.output,
+        })
+    }
+
+    /// The packages that the cache alone cannot give, asked one by one.
+    fn missing(&self) -> Result<Vec<String>, EnvironmentError> {
+        let one = self.folder.join("one.lock");
+        let mut missing = Vec::new();
+        for requirement in self.requirements {
+            std::fs::write(&one, requirement.alone()).map_err(EnvironmentError::io(&one))?;
+            let answer = self.sync(&one, &["--offline", "--dry-run"], &|_| {})?;
+            if !answer.status.success() {
+                missing.push(requirement.label().to_string());
+            }
+        }
+        Ok(missing)
+    }
+
+    fn sync(
+        &self,
+        lock: &Path,
+        options: &[&str],
+        line: &dyn Fn(&str),
+    ) -> Result<Finished, EnvironmentError> {
+        let python = python(&self.folder);
+        let mut args: Vec<&OsStr> = ["pip", "sync", "--require-hashes"].map(OsStr::new).to_vec();
+        args.extend(
+            [
+                "--allow-empty-requirements",
+                "--link-mode",
+                self.link.name(),
+            ]
+            .map(OsStr::new),
+        );
+        args.extend(options.iter().map(OsStr::new));
+        args.extend([OsStr::new("--python"), python.as_os_str(), lock.as_os_str()]);
+        self.uv(&args, INSTALL_LIMIT, line)
+    }
+
+    fn uv(
+        &self,
+        args: &[&OsStr],
+        limit: Duration,
+        line: &dyn Fn(&str),
+    ) -> Result<Finished, EnvironmentError> {
+        let env: BTreeMap<OsString, OsString> = client::uv_env(&self.request.host_env, &self.cache);
+        Invocation {
+            program: &self.tool.path,
+            args,
+            env: &env,
+            lock: Some(self.guard),
+            stop: &self.request.stop,
+            line,
+            limit,
+        }
+        .run()
+    }
+
+    fn mismatch(&self, finished: &Finished) -> Option<EnvironmentError> {
+        let (_, after) = finished.output.split_once("Hash mismatch for `")?;
+        Some(EnvironmentError::HashMismatch {
+            lock: self.lock.clone(),
+            package: after.split('`').next().unwrap_or_default().to_string(),
+            reason: finished.output.clone(),
+        })
+    }
+
+    fn failed(&self, step: &str, finished: &Finished) -> EnvironmentError {
+        EnvironmentError::Build {
+            lock: self.lock.clone(),
+            step: step.into(),
+            output: format!("{}\n{}", finished.status, finished.output),
+        }
+    }
+
+    fn say(&self, step: Step, text: impl Into<String>) {
+        (self.progress)(Progress::new(step, text));
+    }
+}
+
+/// What is installed, read from the packages' own metadata.
+fn installed(venv: &Path) -> Vec<Package> {
+    let mut packages = Vec::new();
+    let libraries = std::fs::read_dir(venv.join("lib")).into_iter().flatten();
+    for library in libraries.flatten() {
+        let site = library.path().join("site-packages");
+        for entry in std::fs::read_dir(site).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension() != Some(OsStr::new("dist-info")) {
+                continue;
+            }
+            let text = std::fs::read_to_string(path.join("METADATA")).unwrap_or_default();
+            let header = |name: &str| {
+                text.lines()
+                    .take_while(|line| !line.is_empty())
+                    .find_map(|line| line.strip_prefix(name))
+                    .map(|value| value.trim().to_string())
+            };
+            if let (Some(name), Some(version)) = (header("Name:"), header("Version:")) {
+                packages.push(Package { name, version });
+            }
+        }
+    }
+    packages.sort();
+    packages
+}

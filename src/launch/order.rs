@@ -1,0 +1,72 @@
+//! From an order to a run directory with a worker on it.
+
+use std::path::PathBuf;
+
+use super::local::{LaunchError, start_worker};
+use crate::domain::{CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task};
+use crate::store::{Home, RunDir, StoreError, now_s};
+
+/// What a new run is asked to do.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub source: Source,
+    pub suites: SuiteChoice,
+    pub engine: EngineChoice,
+    /// Only these cases; empty: all.
+    pub only: Vec<CaseId>,
+    /// The run whose cases are run again.
+    pub parent: Option<RunId>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OrderError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    #[error("{path}: {source}; the patch must be readable")]
+    Patch {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// Writes a run's directory and starts its worker.
+pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderError> {
+    let patch = patch_of(task, &order.source);
+    let run = RunDir::create(home, |id| Manifest {
+        schema: 1,
+        run: id,
+        task: task.id().into(),
+        task_dir: task.dir.clone(),
+        source: order.source,
+        suites: order.suites,
+        engine: order.engine,
+        only: order.only,
+        parent: order.parent,
+        created_s: now_s(),
+    })?;
+    if let Some(path) = patch {
+        // kept in the run: what was graded stays readable when the file changes later; symbol
+        // edits stay TOML, the worker renders them against gold
+        let edits = path.extension().is_some_and(|e| e == "toml");
+        let to = if edits {
+            run.edits_path()
+        } else {
+            run.patch_path()
+        };
+        std::fs::copy(&path, to).map_err(|source| OrderError::Patch { path, source })?;
+    }
+    start_worker(home, &run)?;
+    Ok(run)
+}
+
+/// The file that is graded; none for base, and where the agent left none.
+fn patch_of(task: &Task, source: &Source) -> Option<PathBuf> {
+    match source {
+        Source::Patch { file } => Some(file.clone()),
+        Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
+        Source::Gold => task.spec.gold.patch.as_ref().map(|p| task.path(p)),
+        Source::Base => None,
+    }
+}

@@ -1,0 +1,3 @@
+//! The stages of a run, and the worker that runs them.
+
+pub mod suite;

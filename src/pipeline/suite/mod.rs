@@ -1,0 +1,23 @@
+//! Runs a suite in a sandbox and folds what its ranks report (DESIGN.md, The judge's mechanics).
+//!
+//! - [`spec`]: what is asked, what comes of it, and why it may not come
+//! - [`run`]: groups of processes, limits, continuation
+//! - `command`, [`reporter`]: what a rank runs
+//! - `record`, `rank`, `group`, `ending`, `fold`, `tally`: pure; from bytes and time to outcomes
+//! - `files`: what is left in the run directory
+
+mod command;
+mod ending;
+mod files;
+mod fold;
+mod group;
+mod rank;
+mod record;
+mod reporter;
+mod run;
+mod spec;
+mod tally;
+
+pub use reporter::{REPORTER, install_reporter, reporter_hash, reporter_mount};
+pub use run::run_suite;
+pub use spec::{Sandboxes, SuiteError, SuiteOutcome, SuiteRun, default_case_limit};

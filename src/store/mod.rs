@@ -1,0 +1,22 @@
+//! The home on disk: run directories, their journals, locks and requests.
+//!
+//! One run is one directory with one writer, its worker; everybody else reads
+//! (DESIGN.md, The one idea).
+
+mod calibrations;
+mod clock;
+mod home;
+mod journal;
+mod lock;
+mod run;
+mod summary;
+mod watch;
+
+pub use calibrations::{keep_calibration, kept_calibration};
+pub use clock::now_s;
+pub use home::{Home, StoreError};
+pub use journal::{Journal, Tail, read_records};
+pub use lock::Lock;
+pub use run::{Request, RunDir, RunStatus};
+pub use summary::Summary;
+pub use watch::Watch;

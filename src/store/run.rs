@@ -1,0 +1,225 @@
+//! One run's directory.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::now_s;
+use super::home::{Home, StoreError};
+use super::journal::read_records;
+use super::lock::Lock;
+use crate::domain::run_state::RunState;
+use crate::domain::{Manifest, RunId, Subject, Suite};
+
+/// Seconds that a fresh run may wait for its worker before it counts as interrupted.
+const LAUNCH_GRACE_S: f64 = 10.0;
+
+/// A run as its readers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Written, its worker is starting.
+    Queued,
+    Running,
+    /// The worker died: the journal ends mid-way.
+    Interrupted,
+    Cancelled,
+    /// Harness fault.
+    Fault,
+    Finished,
+}
+
+impl RunStatus {
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Queued => "queued",
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Cancelled => "cancelled",
+            RunStatus::Fault => "fault",
+            RunStatus::Finished => "finished",
+        }
+    }
+
+    pub fn live(self) -> bool {
+        matches!(self, RunStatus::Queued | RunStatus::Running)
+    }
+}
+
+/// What a reader may ask of a worker: a file in the run's `requests/`, so that it works from
+/// another node as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    Cancel,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Makes the directory of a new run and writes its manifest.
+    pub fn create(home: &Home, fill: impl FnOnce(RunId) -> Manifest) -> Result<Self, StoreError> {
+        let id = Self::fresh_id(home)?;
+        let run = home.run(&id);
+        for folder in ["requests", "cases", "output"] {
+            let dir = run.path.join(folder);
+            std::fs::create_dir_all(&dir).map_err(StoreError::io(&dir))?;
+        }
+        // the manifest comes last, by rename: a directory without one is no run yet
+        write_json(&run.manifest_path(), &fill(id))?;
+        Ok(run)
+    }
+
+    /// Sortable by time to the second, made unique by taking the directory's name.
+    fn fresh_id(home: &Home) -> Result<RunId, StoreError> {
+        loop {
+            let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+            let mut random = [0u8; 2];
+            getrandom::fill(&mut random).map_err(|e| StoreError::Io {
+                path: home.runs(),
+                source: std::io::Error::other(e.to_string()),
+            })?;
+            let id = RunId(format!("{stamp}-{:02x}{:02x}", random[0], random[1]));
+            let dir = home.run(&id).path;
+            match std::fs::create_dir(&dir) {
+                Ok(()) => return Ok(id),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => {
+                    return Err(StoreError::Io {
+                        path: dir,
+                        source: e,
+                    });
+                }
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn id(&self) -> RunId {
+        RunId(
+            self.path
+                .file_name()
+                .map(|n| n.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+        )
+    }
+
+    pub fn manifest_path(&self) -> PathBuf {
+        self.path.join("manifest.json")
+    }
+
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    pub fn worker_log_path(&self) -> PathBuf {
+        self.path.join("worker.log")
+    }
+
+    pub fn lock_path(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// The patch that is graded, as it was when the run was made.
+    pub fn patch_path(&self) -> PathBuf {
+        self.path.join("submission.patch")
+    }
+
+    /// The symbol edits that are graded, where they came as such.
+    pub fn edits_path(&self) -> PathBuf {
+        self.path.join("submission.toml")
+    }
+
+    pub fn cases_path(&self, subject: Subject, suite: Suite) -> PathBuf {
+        self.path
+            .join("cases")
+            .join(format!("{}-{}.jsonl", subject.name(), suite.name()))
+    }
+
+    pub fn output_dir(&self) -> PathBuf {
+        self.path.join("output")
+    }
+
+    /// Work trees and scratch; removed when the run ends.
+    pub fn scratch_path(&self) -> PathBuf {
+        self.path.join("scratch")
+    }
+
+    pub fn summary_path(&self) -> PathBuf {
+        self.path.join("summary.json")
+    }
+
+    pub fn manifest(&self) -> Result<Manifest, StoreError> {
+        read_json(&self.manifest_path())
+    }
+
+    /// The fold over the journal; a run without one yet is empty.
+    pub fn state(&self) -> Result<RunState, StoreError> {
+        let path = self.journal_path();
+        if !path.exists() {
+            return Ok(RunState::default());
+        }
+        Ok(RunState::fold(&read_records(&path)?))
+    }
+
+    /// What the journal and the lock tell together.
+    pub fn status(&self, state: &RunState, created_s: f64) -> RunStatus {
+        if state.finished() {
+            return match (state.cancelled, &state.fault) {
+                (true, _) => RunStatus::Cancelled,
+                (_, Some(_)) => RunStatus::Fault,
+                _ => RunStatus::Finished,
+            };
+        }
+        if Lock::is_held(&self.lock_path()) {
+            RunStatus::Running
+        } else if state.started.is_none() && now_s() - created_s < LAUNCH_GRACE_S {
+            RunStatus::Queued
+        } else {
+            RunStatus::Interrupted
+        }
+    }
+
+    pub fn request(&self, request: Request) -> Result<(), StoreError> {
+        let path = self.request_path(request);
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(StoreError::io(dir))?;
+        }
+        std::fs::write(&path, b"").map_err(StoreError::io(&path))
+    }
+
+    pub fn request_path(&self, request: Request) -> PathBuf {
+        let Request::Cancel = request;
+        self.path.join("requests").join("cancel")
+    }
+}
+
+/// Writes a JSON file whole or not at all.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    let text = serde_json::to_vec_pretty(value).map_err(|e| StoreError::Malformed {
+        path: path.to_path_buf(),
+        line: 0,
+        message: e.to_string(),
+    })?;
+    let part = path.with_extension(format!("part-{}", std::process::id()));
+    std::fs::write(&part, text).map_err(StoreError::io(&part))?;
+    std::fs::rename(&part, path).map_err(StoreError::io(path))
+}
+
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = std::fs::read(path).map_err(StoreError::io(path))?;
+    serde_json::from_slice(&text).map_err(|e| StoreError::Malformed {
+        path: path.to_path_buf(),
+        line: e.line(),
+        message: e.to_string(),
+    })
+}

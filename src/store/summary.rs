@@ -1,0 +1,117 @@
+//! A run in one line, for lists.
+//!
+//! A finished run keeps its line in `summary.json`, so that a list of a thousand runs reads a
+//! thousand small files. It is a copy: where it is missing, the journal is folded.
+
+use serde::{Deserialize, Serialize};
+
+use super::home::{Home, StoreError};
+use super::run::{RunDir, RunStatus, read_json, write_json};
+use crate::domain::run_state::RunState;
+use crate::domain::{Badge, Cause, EngineKind, Manifest, RunId, Source, Suite, Verdict};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Summary {
+    pub run: RunId,
+    pub task: String,
+    pub source: Source,
+    pub status: RunStatus,
+    pub engine: Option<EngineKind>,
+    pub verdict: Option<Verdict>,
+    pub badges: Vec<Badge>,
+    pub cause: Option<Cause>,
+    pub official: Option<Pair>,
+    pub probes: Option<Pair>,
+    /// The stage it is in, while it runs.
+    pub stage: Option<String>,
+    pub parent: Option<RunId>,
+    /// Cases that were asked for by name; 0: whole suites.
+    pub only: usize,
+    pub created_s: f64,
+    pub duration_s: Option<f64>,
+    pub fault: Option<String>,
+}
+
+/// Passed of collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Pair {
+    pub passed: usize,
+    pub collected: usize,
+}
+
+impl Summary {
+    pub fn of(run: &RunDir) -> Result<Self, StoreError> {
+        let path = run.summary_path();
+        if path.exists()
+            && let Ok(kept) = read_json(&path)
+        {
+            return Ok(kept);
+        }
+        let manifest = run.manifest()?;
+        let state = run.state()?;
+        let status = run.status(&state, manifest.created_s);
+        Ok(Self::from_state(&manifest, &state, status))
+    }
+
+    /// All runs of a home, oldest first; a broken one is left out rather than hiding the others.
+    pub fn list(home: &Home) -> Result<Vec<Self>, StoreError> {
+        Ok(home
+            .list()?
+            .iter()
+            .filter_map(|run| Self::of(run).ok())
+            .collect())
+    }
+
+    pub fn from_state(manifest: &Manifest, state: &RunState, status: RunStatus) -> Self {
+        let grade = state.grade.as_ref();
+        let pair = |suite: Suite| match grade {
+            Some(g) => g.suites.get(&suite).map(|s| Pair {
+                passed: s.passed,
+                collected: s.collected,
+            }),
+            None => state
+                .suite(crate::domain::Subject::Submission, suite)
+                .map(|s| Pair {
+                    passed: s.passed(),
+                    collected: s.order.len(),
+                }),
+        };
+        Self {
+            run: manifest.run.clone(),
+            task: manifest.task.clone(),
+            source: manifest.source.clone(),
+            status,
+            engine: state.engine,
+            verdict: match status {
+                RunStatus::Fault => Some(Verdict::Fault),
+                _ => grade.map(|g| g.verdict),
+            },
+            badges: grade.map(|g| g.badges.clone()).unwrap_or_default(),
+            cause: grade.and_then(|g| g.cause),
+            official: pair(Suite::Official),
+            probes: pair(Suite::Probes),
+            stage: state
+                .stage
+                .map(|(stage, subject)| format!("{} {}", stage.name(), subject.name())),
+            parent: manifest.parent.clone(),
+            only: manifest.only.len(),
+            created_s: manifest.created_s,
+            duration_s: state.last_at_s.map(|last| last - manifest.created_s),
+            fault: state.fault.clone(),
+        }
+    }
+
+    /// Keeps the line of a finished run.
+    pub fn keep(run: &RunDir) -> Result<(), StoreError> {
+        let manifest = run.manifest()?;
+        let state = run.state()?;
+        let status = run.status(&state, manifest.created_s);
+        if state.finished() {
+            write_json(
+                &run.summary_path(),
+                &Self::from_state(&manifest, &state, status),
+            )?;
+        }
+        Ok(())
+    }
+}

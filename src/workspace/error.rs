@@ -1,0 +1,63 @@
+//! What can go wrong with our own machinery here. A submission's faults are [`super::Refused`].
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("git objects of {place}: {source}", place = .place.display())]
+    Git { place: PathBuf, source: git2::Error },
+    #[error(
+        "{path} is neither a file, a folder nor a symlink; remove it from the tree",
+        path = .path.display()
+    )]
+    OddFile { path: PathBuf },
+    #[error(
+        "{repository} is no git repository on this machine; clone it and name the folder",
+        repository = .repository.display()
+    )]
+    NoRepository { repository: PathBuf },
+    #[error(
+        "{repository} lacks {what} {id}; get it with: git -C {repository} fetch {from} {commit}",
+        repository = .repository.display()
+    )]
+    MissingObject {
+        repository: PathBuf,
+        /// "commit", or the object of a partial clone.
+        what: &'static str,
+        id: String,
+        /// The remote's address, or a placeholder for it.
+        from: String,
+        commit: String,
+    },
+    #[error("{commit} is no full commit id (40 hexadecimal digits)")]
+    NotFull { commit: String },
+    #[error("{path} is not in commit {commit} of {repository}", repository = .repository.display())]
+    NotInCommit {
+        repository: PathBuf,
+        commit: String,
+        path: String,
+    },
+    #[error("{path} is not empty", path = .path.display())]
+    NotEmpty { path: PathBuf },
+    #[error("{name} in a tree is refused: it would leave the folder or hide in it")]
+    BadName { name: String },
+    #[error("{path} does not name a folder below the work tree")]
+    BadFolder { path: String },
+}
+
+impl WorkspaceError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(super) fn git(place: &Path) -> impl FnOnce(git2::Error) -> Self {
+        let place = place.to_path_buf();
+        move |source| Self::Git { place, source }
+    }
+}

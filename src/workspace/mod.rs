@@ -1,0 +1,26 @@
+//! Work trees: the base snapshot, applying a patch to it, writing it out, putting the tests in.
+//!
+//! Base lives as git objects in a bare repository of the home ([`Snapshot`]). A patch is applied
+//! in memory ([`apply`]): either there is a whole new tree, or nothing. All paths of a submission
+//! are untrusted: nothing here follows a symlink of it or leaves the work tree.
+//!
+//! Everything blocks; callers in async code use `spawn_blocking`. No git binary is needed.
+
+mod apply;
+mod edit;
+mod error;
+mod hash;
+mod import;
+mod lock;
+mod snapshot;
+mod suite;
+mod tree;
+mod walk;
+mod write;
+
+pub use apply::{Applied, AppliedFile, ApplyError, Method, Refused, apply, apply_to};
+pub use error::WorkspaceError;
+pub use git2::Oid as TreeId;
+pub use hash::hash_tree;
+pub use snapshot::Snapshot;
+pub use suite::{Replaced, replace_suite};

@@ -1,0 +1,187 @@
+//! What the tests share: a sandbox with small limits, and a process run to its end.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use infradev::engine::local::LocalOptions;
+use infradev::engine::{
+    Access, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent, SandboxSpec,
+    Stream,
+};
+use tempfile::TempDir;
+
+/// Everything here answers within this time, or a test fails.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub fn options() -> LocalOptions {
+    LocalOptions {
+        binary: Some(env!("CARGO_BIN_EXE_infradev").into()),
+        ..LocalOptions::default()
+    }
+}
+
+pub fn limits() -> Limits {
+    Limits {
+        wall: Duration::from_secs(60),
+        memory_bytes: 512 << 20,
+        processes: 64,
+        file_bytes: 64 << 20,
+        output_bytes: 1 << 20,
+        scratch_bytes: 32 << 20,
+        shm_bytes: 32 << 20,
+    }
+}
+
+pub fn spec() -> SandboxSpec {
+    SandboxSpec {
+        label: "test".into(),
+        mounts: Vec::new(),
+        env: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+        limits: limits(),
+        network: Network::Loopback,
+        devices: Vec::new(),
+    }
+}
+
+pub fn mount(source: impl Into<PathBuf>, target: &str, access: Access) -> Mount {
+    Mount {
+        source: source.into(),
+        target: target.into(),
+        access,
+    }
+}
+
+pub fn process(id: u32, argv: &[&str]) -> ProcessSpec {
+    ProcessSpec {
+        id,
+        argv: argv.iter().map(ToString::to_string).collect(),
+        env: BTreeMap::new(),
+        cwd: "/".into(),
+        stdin: Vec::new(),
+        channel: false,
+    }
+}
+
+pub fn shell(id: u32, script: &str) -> ProcessSpec {
+    process(id, &["/bin/sh", "-c", script])
+}
+
+pub fn python(id: u32, script: &str) -> ProcessSpec {
+    process(id, &["python3", "-c", script])
+}
+
+/// A sandbox, and the folder that it may stage in.
+pub struct Box {
+    pub sandbox: Sandbox,
+    pub scratch: TempDir,
+}
+
+pub async fn start(spec: SandboxSpec) -> Box {
+    let scratch = TempDir::new().unwrap();
+    let sandbox = Sandbox::start_local_with(spec, scratch.path(), &options())
+        .await
+        .unwrap();
+    Box { sandbox, scratch }
+}
+
+/// What a process did.
+#[derive(Debug, Default)]
+pub struct Ran {
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub channel: Vec<u8>,
+    pub status: Option<ProcessStatus>,
+    pub dropped_bytes: u64,
+    pub truncated: Vec<Stream>,
+    pub limits: Vec<String>,
+}
+
+impl Ran {
+    pub fn out(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    #[track_caller]
+    pub fn succeeded(&self) -> &Self {
+        assert_eq!(
+            self.status,
+            Some(ProcessStatus::Exited(0)),
+            "{}{}",
+            self.out(),
+            String::from_utf8_lossy(&self.stderr)
+        );
+        self
+    }
+}
+
+impl Box {
+    pub async fn next(&mut self) -> SandboxEvent {
+        tokio::time::timeout(PATIENCE, self.sandbox.next())
+            .await
+            .expect("an event in time")
+            .expect("the sandbox is open")
+    }
+
+    /// Events up to and including the one that is looked for.
+    pub async fn until(&mut self, found: impl Fn(&SandboxEvent) -> bool) -> Vec<SandboxEvent> {
+        let mut seen = Vec::new();
+        loop {
+            let event = self.next().await;
+            let done = found(&event);
+            seen.push(event);
+            if done {
+                return seen;
+            }
+        }
+    }
+
+    /// Runs one process to its end.
+    pub async fn run(&mut self, process: ProcessSpec) -> Ran {
+        let wanted = process.id;
+        self.sandbox.spawn(process).unwrap();
+        let events = self
+            .until(|e| matches!(e, SandboxEvent::Exited { id, .. } | SandboxEvent::NotStarted { id, .. } if *id == wanted))
+            .await;
+        let mut ran = Ran::default();
+        for event in events {
+            match event {
+                SandboxEvent::Output { id, stream, bytes } if id == wanted => match stream {
+                    Stream::Stdout => ran.stdout.extend(bytes),
+                    Stream::Stderr => ran.stderr.extend(bytes),
+                    Stream::Channel => ran.channel.extend(bytes),
+                },
+                SandboxEvent::Truncated { id, stream } if id == wanted => {
+                    ran.truncated.push(stream);
+                }
+                SandboxEvent::Exited {
+                    id,
+                    status,
+                    dropped_bytes,
+                } if id == wanted => {
+                    ran.status = Some(status);
+                    ran.dropped_bytes = dropped_bytes;
+                }
+                SandboxEvent::LimitHit { limit, .. } => ran.limits.push(limit),
+                SandboxEvent::NotStarted { message, .. } => panic!("{message}"),
+                _ => {}
+            }
+        }
+        ran
+    }
+
+    pub async fn kill_all(&mut self) -> u32 {
+        self.sandbox.kill_all().unwrap();
+        let events = self
+            .until(|e| matches!(e, SandboxEvent::Killed { .. }))
+            .await;
+        match events.last() {
+            Some(SandboxEvent::Killed { processes }) => *processes,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
