@@ -3,6 +3,7 @@
 use crate::domain::{CaseResult, RunId, Subject, Suite};
 
 use super::backend::{GradeRequest, LogKey};
+use super::highlight::Wanted;
 use super::state::Comparison;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,8 @@ pub enum Effect {
         format: crate::domain::submission::LogFormat,
         restart: bool,
     },
+    /// Colours of one side of a file, in pieces.
+    Highlight(Wanted),
     /// Clear and draw everything.
     Repaint,
     Suspend,

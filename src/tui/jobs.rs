@@ -5,6 +5,7 @@
 //! grade, a cancel) has no lane and runs at once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
@@ -15,7 +16,9 @@ use crate::domain::{RunId, Suite};
 
 use super::backend::{Answer, Backend, FilePair, LogKey};
 use super::effect::Effect;
+use super::highlight::highlight;
 use super::msg::{Excerpt, LogDelta, Msg};
+use super::panes::diff::state::DiffFile;
 
 /// Bytes of a log read at a time.
 const PIECE: usize = 1 << 20;
@@ -75,6 +78,8 @@ pub struct Jobs {
     answers: mpsc::UnboundedSender<(Option<LaneId>, Msg)>,
     /// Lanes with a request under way, and the one that waits.
     busy: HashMap<Lane, Option<Effect>>,
+    /// Ticket of the file whose colours are still wanted.
+    newest: Arc<AtomicU64>,
 }
 
 /// Names the lane that a finished request leaves free.
@@ -93,12 +98,24 @@ impl Jobs {
             },
             answers,
             busy: HashMap::new(),
+            newest: Arc::default(),
         };
         (jobs, receiver)
     }
 
     /// Starts a request, or lets it wait for its lane.
     pub fn start(&mut self, effect: Effect) {
+        if let Effect::Highlight(wanted) = effect {
+            let newest = Arc::clone(&self.newest);
+            newest.store(wanted.ticket, Ordering::Relaxed);
+            let answers = self.answers.clone();
+            tokio::task::spawn_blocking(move || {
+                highlight(&wanted, &newest, |piece| {
+                    let _ = answers.send((None, Msg::Colours(piece)));
+                });
+            });
+            return;
+        }
         let lane = lane(&effect);
         if let Some(lane) = &lane {
             if let Some(waiting) = self.busy.get_mut(lane) {
@@ -166,7 +183,7 @@ impl Shared {
                     .file(&comparison.task, &comparison.left, left_path)
                     .and_then(|left| {
                         let right = backend.file(&comparison.task, &comparison.right, &path)?;
-                        Ok(FilePair { left, right })
+                        Ok(Box::new(DiffFile::new(FilePair { left, right })))
                     });
                 Msg::File(comparison, path, answer)
             }
@@ -210,7 +227,7 @@ impl Shared {
                 Msg::Log(key, answer)
             }
             // the loop's own
-            Effect::Repaint | Effect::Suspend | Effect::Quit => Msg::Tick,
+            Effect::Highlight(_) | Effect::Repaint | Effect::Suspend | Effect::Quit => Msg::Tick,
         }
     }
 

@@ -11,6 +11,7 @@
 //! - [`panes`], [`widgets`], [`overlays`] what is seen
 //! - [`theme`], [`caps`] roles to styles at the terminal's colour depth
 //! - [`text`], [`ansi`] untrusted text made safe
+//! - [`highlight`] syntax colours on a worker thread
 //! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
 //! - [`term`] entering and leaving the terminal, signals, hang-ups
 
@@ -21,6 +22,7 @@ pub mod caps;
 pub mod draw;
 pub mod effect;
 pub mod gpu_view;
+pub mod highlight;
 pub mod jobs;
 pub mod keymap;
 pub mod layout;

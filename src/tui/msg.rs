@@ -5,11 +5,12 @@ use crate::domain::case::CaseDetail;
 use crate::domain::{CaseId, CaseResult, RunId, Suite};
 
 use super::backend::{
-    Answer, Change, FileChange, FilePair, GradeRequest, JournalChunk, LogInfo, LogKey, RunSummary,
-    TaskList,
+    Answer, Change, FileChange, GradeRequest, JournalChunk, LogInfo, LogKey, RunSummary, TaskList,
 };
 use super::gpu_view::GpuView;
+use super::highlight::Piece;
 use super::keymap::Key;
+use super::panes::diff::state::DiffFile;
 use super::state::Comparison;
 
 #[derive(Clone, Debug)]
@@ -32,7 +33,8 @@ pub enum Msg {
     Started(GradeRequest, Answer<RunId>),
     Cancelled(RunId, Answer<()>),
     Changes(Comparison, Answer<Vec<FileChange>>),
-    File(Comparison, String, Answer<FilePair>),
+    File(Comparison, String, Answer<Box<DiffFile>>),
+    Colours(Piece),
     Detail(RunId, Suite, CaseId, Answer<Option<CaseDetail>>),
     /// Lines around a frame: the number of the first one, and the text.
     Excerpt(CaseId, usize, Answer<Option<Excerpt>>),

@@ -137,7 +137,7 @@ fn perform(app: &mut App, action: Action) {
                 app.complain("no more errors that way");
             }
         }
-        Action::DiffView => app.diff.unified = !app.diff.unified,
+        Action::DiffView => app.diff.toggle_view(),
         Action::DiffAgainst => {
             app.diff.against_base = !app.diff.against_base;
             load_changes(app);

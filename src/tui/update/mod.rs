@@ -47,6 +47,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         }
         answer => answers::take(app, answer),
     }
+    scroll::settle(app);
     std::mem::take(&mut app.effects)
 }
 

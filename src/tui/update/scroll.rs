@@ -2,8 +2,10 @@
 
 use crate::tui::action::Action;
 use crate::tui::layout::PaneKind;
+use ratatui::layout::Rect;
+
 use crate::tui::panes::log::rows;
-use crate::tui::panes::tasks;
+use crate::tui::panes::{cases, tasks};
 use crate::tui::state::App;
 
 use super::target::{load_why, retarget};
@@ -65,6 +67,38 @@ pub fn vertical(app: &mut App, action: Action) {
             app.gpu.offset = step(action, app.gpu.offset, rows, page);
         }
     }
+}
+
+/// Keeps the selected rows of lists in sight.
+pub fn settle(app: &mut App) {
+    let plan = app.plan();
+    for (kind, rect) in &plan.panes {
+        let block = Rect {
+            x: rect.x.saturating_add(1),
+            y: rect.y.saturating_add(1),
+            width: rect.width.saturating_sub(2),
+            height: rect.height.saturating_sub(2),
+        };
+        match kind {
+            PaneKind::Tasks => {
+                let rows = tasks::draw::tree_rows(usize::from(block.height));
+                app.tree.offset = into_view(app.tree.offset, app.tree.selected, rows);
+            }
+            PaneKind::Cases => {
+                let list = cases::draw::areas(app, block).list;
+                let rows = usize::from(list.height);
+                app.cases.offset = into_view(app.cases.offset, app.cases.selected, rows);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The first row of a list of `rows` that shows the selected one, moved as little as may be.
+fn into_view(offset: usize, selected: usize, rows: usize) -> usize {
+    offset
+        .min(selected)
+        .max((selected + 1).saturating_sub(rows.max(1)))
 }
 
 fn log(app: &mut App, action: Action) {
