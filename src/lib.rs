@@ -2,10 +2,13 @@
 
 pub mod agent;
 pub mod catalog;
+pub mod cli;
 pub mod diff;
+pub mod doctor;
 pub mod domain;
 pub mod engine;
 pub mod environment;
+pub mod gpu;
 pub mod judge;
 pub mod launch;
 pub mod pipeline;
