@@ -7,6 +7,7 @@
 //! Everything blocks; callers in async code use `spawn_blocking`. No git binary is needed.
 
 mod apply;
+mod differing;
 mod edit;
 mod error;
 mod hash;
