@@ -40,3 +40,8 @@ pub mod widgets;
 
 pub use backend::Backend;
 pub use run::{Options, WorkbenchError, run};
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -200,7 +200,8 @@ impl App {
             ui,
             size,
             now_s,
-            last_key_s: now_s,
+            // two samples at the start, so that the pane is not empty
+            last_key_s: now_s - SAMPLER_IDLE_S + 2.0,
             liveness_s: now_s,
             layout: LayoutKind::default(),
             focus: PaneKind::Tasks,
