@@ -8,6 +8,7 @@
 
 mod apply;
 mod difference;
+mod differing;
 mod edit;
 mod error;
 mod hash;
