@@ -26,7 +26,7 @@ def test_after(): pass
         ("test_sleep", Outcome::Timeout),
         ("test_after", Outcome::Passed),
     ]);
-    ran.within(Duration::from_secs(3) + GRACE);
+    ran.case_within("test_sleep", Duration::from_secs(3) + GRACE);
     ran.no_discrepancy();
     assert_eq!(ran.message("test_sleep"), "no end within 3 s (in call)");
     assert_eq!(ran.case("test_sleep").phase, Phase::Call);
@@ -162,7 +162,7 @@ def test_after(): pass
         ("test_after", Outcome::Passed),
     ]);
     ran.no_discrepancy();
-    ran.within(Duration::from_secs(20));
+    ran.within(Duration::from_secs(40));
     assert!(ran.outcome.output_dropped > 190 << 20, "{}", ran.outcome.output_dropped);
     assert!(house.output(0).len() < 3 << 20);
     let detail = house.detail(ran.case("test_captured"));
@@ -238,5 +238,5 @@ def test_after(): pass
     let ran = house.run();
     assert!(!ran.case("test_bomb").outcome.passed());
     assert_eq!(ran.case("test_after").outcome, Outcome::Passed, "{}", ran.story());
-    ran.within(Duration::from_secs(4) + GRACE);
+    ran.case_within("test_bomb", Duration::from_secs(4) + GRACE);
 }

@@ -93,7 +93,6 @@ def test_last(): barrier()
     ]);
     assert_eq!(ran.outcome.groups, 2);
     assert!(ran.message("test_one").starts_with("rank 1: AssertionError: before the barrier"));
-    ran.within(Duration::from_secs(10));
 }
 
 #[test]
@@ -119,7 +118,7 @@ def test_last(): pass
     assert!(message.contains("rank 1: AssertionError: before the barrier"), "{message}");
     assert!(message.contains("rank 0: still at it when another rank had failed"), "{message}");
     // not the whole case limit of 20 s
-    ran.within(Duration::from_secs(15));
+    ran.case_within("test_one", Duration::from_secs(10));
 }
 
 #[test]
@@ -140,7 +139,7 @@ def test_after(): barrier()
         ("test_after", Outcome::Passed),
     ]);
     assert!(ran.message("test_stopped").starts_with("ranks 0, 1: no end within 3 s"), "{}", ran.story());
-    ran.within(Duration::from_secs(3) + GRACE);
+    ran.case_within("test_stopped", Duration::from_secs(3) + GRACE);
 }
 
 #[test]
@@ -162,7 +161,7 @@ def test_after(): barrier()
     ]);
     let message = ran.message("test_gone");
     assert!(message.starts_with("rank 1: its process exited with status 0 (in call)"), "{message}");
-    ran.within(Duration::from_secs(10));
+    ran.case_within("test_gone", GRACE);
 }
 
 #[test]
