@@ -12,9 +12,8 @@ fn main() -> ExitCode {
         .as_deref()
         .and_then(|a| a.to_str())
     {
-        Some("__sandbox") => return local::supervisor_main(),
-        Some("__init") => return local::init_main(),
-        _ => {}
+        Some("__sandbox") => local::supervisor_main(),
+        Some("__init") => local::init_main(),
+        _ => infradev::cli::main(),
     }
-    ExitCode::SUCCESS
 }

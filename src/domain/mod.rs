@@ -17,8 +17,8 @@ pub mod verdict;
 
 pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
-pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use event::{Event, Level, Record, Stage};
+pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
 pub use submission::{Source, Submission, SubmissionSpec, Usage};

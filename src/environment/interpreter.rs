@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use super::EnvironmentError;
+use super::client::pip_env;
 use super::command::plain;
 use super::interpreter_cache::InterpreterCache;
 
@@ -104,6 +105,14 @@ pub(super) fn ask(
         return Err(refuse("it does not know its own path".into()));
     }
     Ok(facts)
+}
+
+/// Asks an interpreter about itself, without any cache.
+pub fn facts_of(
+    python: &Path,
+    env: &BTreeMap<OsString, OsString>,
+) -> Result<Facts, EnvironmentError> {
+    ask(python, &pip_env(env), false)
 }
 
 /// The interpreter for `wanted` (a version such as `3.12`, a path, or none: the first that is 3.10

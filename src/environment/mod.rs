@@ -24,7 +24,7 @@ mod uv;
 mod uv_build;
 
 pub use error::EnvironmentError;
-pub use interpreter::{Facts, Package, candidates, find};
+pub use interpreter::{Facts, Package, candidates, facts_of, find};
 pub use prepare::prepare;
 pub use seal::{Change, links_work, verify};
 pub use tool::find_on_path as find_uv;

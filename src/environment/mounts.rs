@@ -65,21 +65,16 @@ impl Mounts {
         given(target) || self.found.keys().any(|known| target.starts_with(known))
     }
 
+    /// By target; nothing below another target, which would be mounted over it.
     pub fn into_vec(self) -> Vec<Mount> {
-        // a link may have been added before the prefix that holds it: an engine that mounts the
-        // prefix has the link already, and cannot mount over it
-        let held = |target: &Path| {
-            let above = target.ancestors().skip(1);
-            above.into_iter().any(|folder| self.found.contains_key(folder))
-        };
-        let found: Vec<(PathBuf, PathBuf)> = self
-            .found
-            .iter()
-            .filter(|(target, _)| !held(target))
-            .map(|(target, source)| (target.clone(), source.clone()))
-            .collect();
-        found
-            .into_iter()
+        let mut kept: Vec<(PathBuf, PathBuf)> = Vec::new();
+        // in this order a folder comes before what is in it
+        for (target, source) in self.found {
+            if !kept.iter().any(|(known, _)| target.starts_with(known)) {
+                kept.push((target, source));
+            }
+        }
+        kept.into_iter()
             .map(|(target, source)| Mount {
                 source,
                 target,
@@ -110,16 +105,10 @@ mod tests {
         std::os::unix::fs::symlink("python3.11", real.join("bin/python3")).unwrap();
         std::os::unix::fs::symlink("3.11.7", root.join("3.11")).unwrap();
         let mut mounts = Mounts::default();
-        mounts.add(&root.join("3.11"));
         mounts.add_executable(&root.join("3.11/bin/python3"));
+        mounts.add(&root.join("3.11"));
         mounts.add(Path::new("/usr/bin/env"));
         mounts.add(&root.join("absent"));
-        // the other way round: the link first, then the prefix that holds it
-        std::fs::create_dir_all(root.join("3.12/bin")).unwrap();
-        std::fs::write(root.join("3.12/bin/python3.12"), "").unwrap();
-        std::os::unix::fs::symlink("python3.12", root.join("3.12/bin/python3")).unwrap();
-        mounts.add_executable(&root.join("3.12/bin/python3"));
-        mounts.add(&root.join("3.12"));
         let found: Vec<_> = mounts
             .into_vec()
             .into_iter()
@@ -129,8 +118,7 @@ mod tests {
             found,
             [
                 (root.join("3.11"), real.clone()),
-                (root.join("3.11.7"), real),
-                (root.join("3.12"), root.join("3.12"))
+                (root.join("3.11.7"), real)
             ]
         );
     }

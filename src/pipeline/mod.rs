@@ -1,3 +1,26 @@
-//! The stages of a run, and the worker that runs them.
+//! The stages of a run, and the worker that runs them (README, How a patch is graded).
+//!
+//! - `worker`: takes a run directory, journals, cancels, cleans up
+//! - `grade`: the order of the stages
+//! - `ground`, `trees`, `calibrate`, `build`, `run_suites`: one stage each
+//! - `place`: the sandboxes of a work tree
+//! - [`suite`]: ranks, limits, continuation
+//! - `check`: whether a task's patches apply
 
+mod build;
+mod calibrate;
+mod check;
+mod error;
+mod grade;
+mod ground;
+mod key;
+mod place;
+mod recorder;
+mod run_suites;
 pub mod suite;
+mod trees;
+mod worker;
+
+pub use check::{Applies, check_patches};
+pub use error::WorkError;
+pub use worker::work;

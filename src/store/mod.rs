@@ -18,5 +18,5 @@ pub use home::{Home, StoreError};
 pub use journal::{Journal, Tail, read_records};
 pub use lock::Lock;
 pub use run::{Request, RunDir, RunStatus};
-pub use summary::Summary;
+pub use summary::{Pair, Summary};
 pub use watch::Watch;

@@ -12,9 +12,15 @@ const FILE: i32 = 0o100_644;
 
 impl Snapshot {
     /// `tree` with these files' contents; a file keeps its mode, a new one is plain. In memory.
-    pub fn with_files(&self, tree: Oid, files: &[(String, Vec<u8>)]) -> Result<Oid, WorkspaceError> {
+    pub fn with_files(
+        &self,
+        tree: Oid,
+        files: &[(String, Vec<u8>)],
+    ) -> Result<Oid, WorkspaceError> {
         let repo = self.repo();
-        let root = repo.find_tree(tree).map_err(WorkspaceError::git(self.dir()))?;
+        let root = repo
+            .find_tree(tree)
+            .map_err(WorkspaceError::git(self.dir()))?;
         let mut edits = BTreeMap::new();
         for (path, bytes) in files {
             let id = repo
@@ -42,7 +48,11 @@ impl Snapshot {
                 continue;
             };
             let mut edit = |path: &[u8], mode, id| {
-                let edit = if put { Edit::Put { mode, id } } else { Edit::Remove };
+                let edit = if put {
+                    Edit::Put { mode, id }
+                } else {
+                    Edit::Remove
+                };
                 edits.insert(path.to_vec(), edit);
                 Ok::<(), git2::Error>(())
             };
@@ -78,7 +88,10 @@ mod tests {
 
     fn paths(snapshot: &Snapshot, tree: Oid) -> Vec<String> {
         let files = snapshot.files(tree).unwrap();
-        files.into_iter().map(|(path, _)| String::from_utf8(path).unwrap()).collect()
+        files
+            .into_iter()
+            .map(|(path, _)| String::from_utf8(path).unwrap())
+            .collect()
     }
 
     #[test]
@@ -90,10 +103,22 @@ mod tests {
         std::fs::write(base.join("tests/old.py"), "old\n").unwrap();
         let snapshot = Snapshot::from_dir(&base, &dir.path().join("store")).unwrap();
         let changed = snapshot
-            .with_files(snapshot.tree(), &[("a.py".into(), b"a = 2\n".to_vec()), ("tests/new.py".into(), b"new\n".to_vec())])
+            .with_files(
+                snapshot.tree(),
+                &[
+                    ("a.py".into(), b"a = 2\n".to_vec()),
+                    ("tests/new.py".into(), b"new\n".to_vec()),
+                ],
+            )
             .unwrap();
-        assert_eq!(snapshot.file(changed, b"a.py").unwrap().unwrap(), b"a = 2\n");
-        assert_eq!(paths(&snapshot, changed), ["a.py", "tests/new.py", "tests/old.py"]);
+        assert_eq!(
+            snapshot.file(changed, b"a.py").unwrap().unwrap(),
+            b"a = 2\n"
+        );
+        assert_eq!(
+            paths(&snapshot, changed),
+            ["a.py", "tests/new.py", "tests/old.py"]
+        );
         let back = snapshot.graft(changed, snapshot.tree(), "tests").unwrap();
         assert_eq!(paths(&snapshot, back), ["a.py", "tests/old.py"]);
         let none = snapshot.graft(changed, snapshot.tree(), "nowhere").unwrap();

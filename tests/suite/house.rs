@@ -169,9 +169,10 @@ impl House {
             .unwrap();
         let start = Instant::now();
         let mut events = Vec::new();
-        let outcome = runtime.block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
-            events.push((Instant::now(), event));
-        }))?;
+        let outcome =
+            runtime.block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
+                events.push((Instant::now(), event));
+            }))?;
         Ok(Ran {
             outcome,
             events,
@@ -265,10 +266,14 @@ impl Ran {
             Event::CaseStarted { id: started, .. } if started == id => Some(*at),
             _ => None,
         });
-        let over = self.events.iter().rev().find_map(|(at, event)| match event {
-            Event::CaseFinished { result, .. } if result.id == *id => Some(*at),
-            _ => None,
-        });
+        let over = self
+            .events
+            .iter()
+            .rev()
+            .find_map(|(at, event)| match event {
+                Event::CaseFinished { result, .. } if result.id == *id => Some(*at),
+                _ => None,
+            });
         let took = over.unwrap() - begun.expect("a start");
         assert!(took < limit, "took {took:?}: {}", self.story());
     }

@@ -128,7 +128,11 @@ impl Group {
             let began = place.and_then(|p| self.ranks[rank].began.get(&p).copied());
             let duration_s = began.map_or(0.0, |b| now.saturating_sub(b).as_secs_f64());
             let running = self.running_case(rank) == Some(case);
-            let phase = if running { self.ranks[rank].phase() } else { Phase::Setup };
+            let phase = if running {
+                self.ranks[rank].phase()
+            } else {
+                Phase::Setup
+            };
             // every rank that is still in the case shares a time-out; a crash is one rank's own
             let own = ending.rank == Some(rank)
                 || (running && (ending.outcome == Outcome::Timeout || ending.rank.is_none()));

@@ -61,8 +61,7 @@ impl Files {
         }
         let mut lines = Vec::new();
         for detail in details {
-            serde_json::to_writer(&mut lines, detail)
-                .map_err(|e| io("writing", path, e.into()))?;
+            serde_json::to_writer(&mut lines, detail).map_err(|e| io("writing", path, e.into()))?;
             lines.push(b'\n');
         }
         file.write_all(&lines).map_err(|e| io("writing", path, e))?;
@@ -74,13 +73,16 @@ impl Files {
     /// Appends what a rank printed, up to its bound.
     pub fn output(&mut self, rank: usize, bytes: &[u8]) -> Result<(), SuiteError> {
         let output = &mut self.outputs[rank];
-        let keep = bytes.len().min(usize::try_from(output.room).unwrap_or(usize::MAX));
+        let keep = bytes
+            .len()
+            .min(usize::try_from(output.room).unwrap_or(usize::MAX));
         self.dropped += (bytes.len() - keep) as u64;
         output.room -= keep as u64;
         let Some((path, file)) = &mut output.file else {
             return Ok(());
         };
-        file.write_all(&bytes[..keep]).map_err(|e| io("writing", path, e))
+        file.write_all(&bytes[..keep])
+            .map_err(|e| io("writing", path, e))
     }
 
     /// A line of our own in a rank's output.
@@ -89,7 +91,8 @@ impl Files {
             return Ok(());
         };
         let line = format!("\n[infradev] {text}\n");
-        file.write_all(line.as_bytes()).map_err(|e| io("writing", path, e))
+        file.write_all(line.as_bytes())
+            .map_err(|e| io("writing", path, e))
     }
 }
 

@@ -255,11 +255,19 @@ mod tests {
         use Outcome::{Error, Failed, Passed, Skipped};
         for (phases, expected) in [
             (
-                vec![("setup", "passed"), ("call", "passed"), ("teardown", "passed")],
+                vec![
+                    ("setup", "passed"),
+                    ("call", "passed"),
+                    ("teardown", "passed"),
+                ],
                 (Passed, Phase::Call),
             ),
             (
-                vec![("setup", "passed"), ("call", "failed"), ("teardown", "passed")],
+                vec![
+                    ("setup", "passed"),
+                    ("call", "failed"),
+                    ("teardown", "passed"),
+                ],
                 (Failed, Phase::Call),
             ),
             (
@@ -272,11 +280,19 @@ mod tests {
             ),
             // a pass followed by a teardown error is an error
             (
-                vec![("setup", "passed"), ("call", "passed"), ("teardown", "failed")],
+                vec![
+                    ("setup", "passed"),
+                    ("call", "passed"),
+                    ("teardown", "failed"),
+                ],
                 (Error, Phase::Teardown),
             ),
             (
-                vec![("setup", "passed"), ("call", "failed"), ("teardown", "failed")],
+                vec![
+                    ("setup", "passed"),
+                    ("call", "failed"),
+                    ("teardown", "failed"),
+                ],
                 (Failed, Phase::Call),
             ),
             // a failed subtest before a passing end of the call
@@ -312,8 +328,16 @@ mod tests {
             vec![("setup", "passed"), ("call", "passed")],
             vec![("setup", "passed"), ("teardown", "passed")],
             vec![("call", "passed"), ("teardown", "passed")],
-            vec![("setup", "passed"), ("call", "fine"), ("teardown", "passed")],
-            vec![("setup", "passed"), ("call", "rerun"), ("teardown", "passed")],
+            vec![
+                ("setup", "passed"),
+                ("call", "fine"),
+                ("teardown", "passed"),
+            ],
+            vec![
+                ("setup", "passed"),
+                ("call", "rerun"),
+                ("teardown", "passed"),
+            ],
         ] {
             let folded = fold(&phases);
             assert!(folded.is_err(), "{phases:?}: {folded:?}");
@@ -329,7 +353,11 @@ mod tests {
         assert_eq!(on.message.as_deref(), Some("[NOTRUN] later"));
         let mut passed = phase("call", "passed");
         passed.x = Some(String::new());
-        let reports = [phase("setup", "passed"), passed, phase("teardown", "passed")];
+        let reports = [
+            phase("setup", "passed"),
+            passed,
+            phase("teardown", "passed"),
+        ];
         assert_eq!(fold_phases(&reports).unwrap().outcome, Outcome::Xpassed);
     }
 

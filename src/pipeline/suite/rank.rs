@@ -249,7 +249,9 @@ impl Rank {
             }
             Record::Report(report) => self.report(report, heard),
             Record::Finish { c } => {
-                let Some(place) = self.running().filter(|place| Ok(*place) == usize::try_from(c))
+                let Some(place) = self
+                    .running()
+                    .filter(|place| Ok(*place) == usize::try_from(c))
                 else {
                     let detail = format!("case {c} ended, and was not running");
                     self.odd(DiscrepancyKind::NotCollected, detail, heard);

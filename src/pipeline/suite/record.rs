@@ -251,7 +251,13 @@ mod tests {
         let stream = "{\"n\":\"x\",\"i\":0,\"k\":\"finish\",\"c\":0}\n".repeat(2);
         let lines = channel.push(stream.as_bytes());
         assert!(
-            matches!(lines[1], Line::Sequence { expected: 1, got: 0 }),
+            matches!(
+                lines[1],
+                Line::Sequence {
+                    expected: 1,
+                    got: 0
+                }
+            ),
             "{lines:?}"
         );
     }

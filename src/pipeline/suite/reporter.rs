@@ -12,7 +12,10 @@ use crate::engine::{Access, Mount};
 pub const REPORTER: &str = "/infradev/reporter";
 
 const SOURCES: [(&str, &str); 2] = [
-    ("runner.py", include_str!("../../../assets/reporter/runner.py")),
+    (
+        "runner.py",
+        include_str!("../../../assets/reporter/runner.py"),
+    ),
     (
         "infradev_reporter.py",
         include_str!("../../../assets/reporter/infradev_reporter.py"),
@@ -54,5 +57,9 @@ pub fn reporter_hash() -> String {
         hasher.update(source);
         hasher.update([0]);
     }
-    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }

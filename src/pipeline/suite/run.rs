@@ -124,7 +124,13 @@ impl<S: FnMut(Event)> Running<'_, S> {
         };
         let specs = processes(self.run, plan, self.groups, &nonces, &sandbox)?;
         let first = specs.first().map_or(0, |p| p.id);
-        let mut group = Group::new(self.groups, nonces, plan.only.as_deref(), limits, self.now());
+        let mut group = Group::new(
+            self.groups,
+            nonces,
+            plan.only.as_deref(),
+            limits,
+            self.now(),
+        );
         for (rank, spec) in specs.into_iter().enumerate() {
             if self.groups > 1 {
                 self.files.note(rank, &format!("group {}", self.groups))?;
@@ -133,7 +139,9 @@ impl<S: FnMut(Event)> Running<'_, S> {
         }
         let mut ending = self.listen(&mut sandbox, &mut group, first).await?;
         let suite_over = self.now() >= self.run.limit;
-        let usable = self.clear(&mut sandbox, &mut group, first, &mut ending).await?;
+        let usable = self
+            .clear(&mut sandbox, &mut group, first, &mut ending)
+            .await?;
         if usable {
             self.sandbox = Some(sandbox);
         } else {
@@ -242,7 +250,8 @@ impl<S: FnMut(Event)> Running<'_, S> {
             }
             SandboxEvent::Truncated { id, .. } => {
                 if let Some(rank) = rank_of(id) {
-                    self.files.note(rank, "the output limit was reached: the rest is dropped")?;
+                    self.files
+                        .note(rank, "the output limit was reached: the rest is dropped")?;
                 }
             }
             SandboxEvent::Started { .. } => {}
@@ -269,7 +278,13 @@ impl<S: FnMut(Event)> Running<'_, S> {
                 Err(_) | Ok(None | Some(SandboxEvent::Closed { .. })) => return Ok(false),
                 Ok(Some(event)) => event,
             };
-            if matches!(&event, SandboxEvent::Output { stream: Stream::Channel, .. }) {
+            if matches!(
+                &event,
+                SandboxEvent::Output {
+                    stream: Stream::Channel,
+                    ..
+                }
+            ) {
                 continue; // the verdict on this group stands
             }
             match self.event(event, group, first)? {
@@ -301,7 +316,8 @@ impl<S: FnMut(Event)> Running<'_, S> {
             Blame::Node(_) | Blame::Collection => {
                 let message = format!("collection ended: {reason}");
                 let offset = self.story(group, ".", ending)?;
-                self.tally.fatal_node(".", ending.outcome, message.clone(), offset);
+                self.tally
+                    .fatal_node(".", ending.outcome, message.clone(), offset);
                 self.tally.close(ending.outcome, Phase::Collect, message);
             }
             // the environment had its say in the first group: what is left behind by the cases

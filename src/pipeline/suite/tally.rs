@@ -110,7 +110,13 @@ impl Tally {
     }
 
     /// A file or folder whose collection ended a group.
-    pub fn fatal_node(&mut self, node: &str, outcome: Outcome, message: String, detail: Option<u64>) {
+    pub fn fatal_node(
+        &mut self,
+        node: &str,
+        outcome: Outcome,
+        message: String,
+        detail: Option<u64>,
+    ) {
         self.bad_node(node, outcome, message, detail, true);
     }
 
@@ -165,14 +171,16 @@ impl Tally {
 
     /// All cases that must get a result.
     fn targets(&self) -> impl Iterator<Item = &CaseId> {
-        let expected = self.expected.iter().flatten().filter(|id| !self.seen.contains(*id));
-        let all = self.known.iter().chain(expected);
-        let only: Option<HashSet<&CaseId>> = self.only.as_ref().map(|o| o.iter().collect());
-        let asked = self
-            .only
+        let expected = self
+            .expected
             .iter()
             .flatten()
-            .filter(|id| !self.seen.contains(*id) && !self.expected.iter().flatten().any(|e| e == *id));
+            .filter(|id| !self.seen.contains(*id));
+        let all = self.known.iter().chain(expected);
+        let only: Option<HashSet<&CaseId>> = self.only.as_ref().map(|o| o.iter().collect());
+        let asked = self.only.iter().flatten().filter(|id| {
+            !self.seen.contains(*id) && !self.expected.iter().flatten().any(|e| e == *id)
+        });
         all.filter(move |id| only.as_ref().is_none_or(|o| o.contains(*id)))
             .chain(asked)
     }
@@ -352,9 +360,8 @@ fn covers(node: &str, id: &CaseId) -> bool {
     if node.is_empty() || node == "." {
         return true;
     }
-    id.0.strip_prefix(node).is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with('/') || rest.starts_with("::")
-    })
+    id.0.strip_prefix(node)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with("::"))
 }
 
 #[cfg(test)]
@@ -381,12 +388,19 @@ mod tests {
 
     fn outcomes(tally: &mut Tally) -> Vec<(String, Outcome)> {
         tally.finish();
-        tally.results().into_iter().map(|r| (r.id.0, r.outcome)).collect()
+        tally
+            .results()
+            .into_iter()
+            .map(|r| (r.id.0, r.outcome))
+            .collect()
     }
 
     #[test]
     fn what_never_turns_up_is_missing_and_a_failed_file_costs_its_own_cases() {
-        let mut tally = Tally::new(Some(ids(&["a.py::x", "a.py::gone", "b.py::y", "bb.py::z"])), None);
+        let mut tally = Tally::new(
+            Some(ids(&["a.py::x", "a.py::gone", "b.py::y", "bb.py::z"])),
+            None,
+        );
         tally.node(
             &Node {
                 node: "b.py".into(),
@@ -440,7 +454,11 @@ mod tests {
         let mut tally = Tally::new(None, None);
         tally.collected(&ids(&["a.py::x"]));
         assert!(tally.settle(passed("a.py::x")).is_some());
-        assert!(tally.taint(&CaseId("a.py::x".into()), "ran twice").is_some());
+        assert!(
+            tally
+                .taint(&CaseId("a.py::x".into()), "ran twice")
+                .is_some()
+        );
         assert!(tally.settle(passed("a.py::x")).is_none());
         assert_eq!(outcomes(&mut tally)[0].1, Outcome::Error);
     }

@@ -1,0 +1,120 @@
+//! The arguments, as people type them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::domain::{EngineChoice, SuiteChoice};
+
+/// A terminal workbench for measuring whether coding agents can make large changes to AI
+/// infrastructure. Without a subcommand it opens the workbench.
+#[derive(Debug, Parser)]
+#[command(name = "infradev", version, max_term_width = 100)]
+pub struct Cli {
+    /// Where runs, environments and caches are kept.
+    #[arg(
+        long,
+        global = true,
+        env = "INFRADEV_HOME",
+        default_value = ".infradev",
+        value_name = "DIR"
+    )]
+    pub home: PathBuf,
+    /// The folder of tasks.
+    #[arg(
+        long,
+        global = true,
+        env = "INFRADEV_TASKS",
+        default_value = "tasks",
+        value_name = "DIR"
+    )]
+    pub tasks: PathBuf,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the tasks.
+    Tasks(Json),
+    /// Check tasks: files, claims, patches against base. All of them where none is named.
+    Check(CheckArgs),
+    /// Grade one patch of a task.
+    Grade(GradeArgs),
+    /// List the runs.
+    Runs(Json),
+    /// Follow a run until it ends.
+    Attach(RunArgs),
+    /// Cancel a run.
+    Cancel(RunArgs),
+    /// Take up a run whose worker died, keeping the suites that were finished.
+    Resume(RunArgs),
+    /// Execute a run directory. Started by the other commands; one worker per run.
+    #[command(hide = true)]
+    Worker { run_dir: PathBuf },
+    /// Write the JSON schemas of task files and documents into a folder.
+    #[command(hide = true)]
+    Schema { dir: PathBuf },
+}
+
+#[derive(Debug, Args)]
+pub struct Json {
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Task ids; none: all.
+    #[arg(id = "task_ids", value_name = "TASK")]
+    pub tasks: Vec<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A run's id, or the beginning or end of it; the newest where none is given.
+    pub run: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct GradeArgs {
+    pub task: String,
+    #[command(flatten)]
+    pub what: What,
+    /// The judge to run.
+    #[arg(long, default_value = "all")]
+    pub suite: SuiteChoice,
+    #[arg(long, default_value = "auto")]
+    pub engine: EngineChoice,
+    /// Only this case (may be repeated); such a run is no verdict on the whole.
+    #[arg(long = "case", value_name = "ID")]
+    pub cases: Vec<String>,
+    /// Start the run and return at once; `infradev attach` follows it.
+    #[arg(long)]
+    pub detach: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is graded: exactly one.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct What {
+    /// A patch file, or a symbol-edit TOML.
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
+    /// A submission of the task, by name.
+    #[arg(long, value_name = "NAME")]
+    pub submission: Option<String>,
+    /// The gold patch.
+    #[arg(long)]
+    pub gold: bool,
+    /// The repository just before the change.
+    #[arg(long)]
+    pub base: bool,
+}

@@ -1,0 +1,43 @@
+//! What every subcommand works on.
+
+use std::path::PathBuf;
+
+use super::args::Cli;
+use super::exit::Failure;
+use crate::catalog::Catalog;
+use crate::store::{Home, RunDir};
+
+pub struct Context {
+    home: PathBuf,
+    tasks: PathBuf,
+}
+
+impl Context {
+    pub fn new(cli: &Cli) -> Self {
+        Self {
+            home: cli.home.clone(),
+            tasks: cli.tasks.clone(),
+        }
+    }
+
+    pub fn home(&self) -> Result<Home, Failure> {
+        Ok(Home::open(&self.home)?)
+    }
+
+    pub fn catalog(&self) -> Result<Catalog, Failure> {
+        Ok(Catalog::open(&self.tasks)?)
+    }
+
+    /// The named run, or the newest.
+    pub fn run(&self, id: Option<&str>) -> Result<(Home, RunDir), Failure> {
+        let home = self.home()?;
+        let run = match id {
+            Some(id) => home.find(id)?,
+            None => home
+                .list()?
+                .pop()
+                .ok_or_else(|| Failure::input("there is no run yet; `infradev grade` makes one"))?,
+        };
+        Ok((home, run))
+    }
+}

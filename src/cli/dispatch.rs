@@ -1,0 +1,51 @@
+//! From arguments to a subcommand, and from its answer to an exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::args::{Cli, Command};
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::{attach, cancel, check, grade, output, resume, runs, schema, tasks, worker};
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print();
+            return if e.use_stderr() {
+                Exit::Input.into()
+            } else {
+                Exit::Yes.into()
+            };
+        }
+    };
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::note(&format!(
+                "infradev: {}",
+                output::safe_lines(&failure.message)
+            ));
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let context = Context::new(&cli);
+    match cli.command {
+        None => Err(Failure::input("the workbench is not built yet; see --help")),
+        Some(Command::Tasks(args)) => tasks::run(&context, args.json),
+        Some(Command::Check(args)) => check::run(&context, &args),
+        Some(Command::Grade(args)) => grade::run(&context, args),
+        Some(Command::Runs(args)) => runs::run(&context, args.json),
+        Some(Command::Attach(args)) => attach::run(&context, &args),
+        Some(Command::Cancel(args)) => cancel::run(&context, &args),
+        Some(Command::Resume(args)) => resume::run(&context, &args),
+        Some(Command::Worker { run_dir }) => worker::run(&context, &run_dir),
+        Some(Command::Schema { dir }) => schema::run(&dir),
+    }
+}

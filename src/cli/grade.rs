@@ -1,0 +1,97 @@
+//! `infradev grade TASK …`: one run, from a patch to a verdict.
+
+use super::args::{GradeArgs, What};
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::follow::{Ended, follow};
+use super::output;
+use crate::domain::{CaseId, EngineChoice, Source, Task};
+use crate::launch;
+use crate::store::Summary;
+
+pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
+    if args.engine == EngineChoice::Docker {
+        return Err(Failure::input(
+            "the docker engine is not part of this version; use --engine local (or auto)",
+        ));
+    }
+    let home = context.home()?;
+    let task = context.catalog()?.usable(&args.task)?;
+    let source = source(&task, &args.what)?;
+    let order = launch::Order {
+        source,
+        suites: args.suite,
+        engine: args.engine,
+        only: args.cases.into_iter().map(CaseId).collect(),
+        parent: None,
+    };
+    let run = launch::start(&home, &task, order)?;
+    if args.detach {
+        output::line(&run.id().0);
+        return Ok(Exit::Yes);
+    }
+    let ended = follow(&run, true)?;
+    let state = run.state()?;
+    match ended {
+        Ended::Interrupted => Err(Failure::machinery(format!(
+            "the worker of run {} died; `infradev resume {}` takes it up, its own words are in {}",
+            run.id(),
+            run.id(),
+            run.worker_log_path().display()
+        ))),
+        Ended::Finished(exit) => {
+            if let Some(grade) = &state.grade {
+                if args.json {
+                    output::document(grade)?;
+                } else {
+                    let summary = Summary::of(&run)?;
+                    output::line(&output::safe(&super::runs::line(&summary)));
+                }
+            } else if let Some(fault) = state.fault {
+                return Err(Failure {
+                    exit,
+                    message: fault,
+                });
+            } else if state.cancelled {
+                return Err(Failure {
+                    exit,
+                    message: format!("run {} was cancelled", run.id()),
+                });
+            }
+            Ok(exit)
+        }
+    }
+}
+
+fn source(task: &Task, what: &What) -> Result<Source, Failure> {
+    if let Some(file) = &what.patch {
+        let file = file.canonicalize().map_err(|e| {
+            Failure::input(format!(
+                "{}: {e}; give an existing patch file",
+                file.display()
+            ))
+        })?;
+        return Ok(Source::Patch { file });
+    }
+    if let Some(name) = &what.submission {
+        if task.submission(name).is_none() {
+            let known: Vec<&str> = task
+                .submissions
+                .iter()
+                .map(|s| s.spec.name.as_str())
+                .collect();
+            return Err(crate::catalog::CatalogError::NoSubmission {
+                task: task.id().into(),
+                name: name.clone(),
+                known: known.join(", "),
+            }
+            .into());
+        }
+        return Ok(Source::Submission { name: name.clone() });
+    }
+    Ok(if what.gold {
+        Source::Gold
+    } else {
+        Source::Base
+    })
+}

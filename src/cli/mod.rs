@@ -1,0 +1,21 @@
+//! The command line: one thin file per subcommand.
+//!
+//! Exit codes mean the same everywhere: 0 yes, 1 no, 2 your input, 3 our machinery.
+
+mod args;
+mod attach;
+mod cancel;
+mod check;
+mod context;
+mod dispatch;
+mod exit;
+mod follow;
+mod grade;
+mod output;
+mod resume;
+mod runs;
+mod schema;
+mod tasks;
+mod worker;
+
+pub use dispatch::main;

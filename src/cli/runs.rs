@@ -1,0 +1,76 @@
+//! `infradev runs`: every run in the home, oldest first.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::output;
+use crate::store::Summary;
+
+#[derive(Serialize, JsonSchema)]
+pub struct RunsDocument {
+    pub schema: u32,
+    pub runs: Vec<Summary>,
+}
+
+pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
+    let runs = Summary::list(&context.home()?)?;
+    if json {
+        output::document(&RunsDocument { schema: 1, runs })?;
+        return Ok(Exit::Yes);
+    }
+    if runs.is_empty() {
+        output::note("no runs yet; `infradev grade TASK --gold` makes one");
+    }
+    for run in &runs {
+        output::line(&output::safe(&line(run)));
+    }
+    Ok(Exit::Yes)
+}
+
+/// One run as people read it: two judges as a pair, the verdict word, badges after it.
+pub fn line(run: &Summary) -> String {
+    let pair = |name: &str, p: Option<crate::store::Pair>| match p {
+        Some(p) => format!("{name} {}/{}", p.passed, p.collected),
+        None => format!("{name} –"),
+    };
+    let word = match run.verdict {
+        Some(v) => v.label().to_string(),
+        None => run.status.name().to_string(),
+    };
+    let badges: String = run
+        .badges
+        .iter()
+        .map(|b| format!(" [{}]", b.name()))
+        .collect();
+    let cause = run
+        .cause
+        .map(|c| format!(" ({})", c.name()))
+        .unwrap_or_default();
+    let only = if run.only > 0 {
+        format!("  {} cases only", run.only)
+    } else {
+        String::new()
+    };
+    let stage = run
+        .stage
+        .as_ref()
+        .map(|s| format!("  {s}"))
+        .unwrap_or_default();
+    let fault = run
+        .fault
+        .as_ref()
+        .map(|f| format!("  {f}"))
+        .unwrap_or_default();
+    let took = run.duration_s.map_or("–".into(), |s| format!("{s:.1}s"));
+    format!(
+        "{}  {:<14} {:<22} {:<13} {:<10} {:<10} {took:>8}{badges}{cause}{only}{stage}{fault}",
+        run.run,
+        run.task,
+        run.source.label(),
+        word,
+        pair("off", run.official),
+        pair("prb", run.probes),
+    )
+}

@@ -1,0 +1,209 @@
+//! Whose process is this: its command, its user, and the run that it belongs to.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::Reading;
+use super::proc;
+use super::snapshot::{GpuProcess, WorkerProcess};
+use super::source::RawProcess;
+
+/// Set by an engine for every process of a run.
+const VARIABLE: &str = "INFRADEV_RUN";
+/// A control group of a run is named with this before the run's id.
+const GROUP: &str = "infradev-";
+/// Processes of live runs that are looked at; a fork bomb must not take our time as well.
+const MOST_PROCESSES: usize = 1024;
+/// Characters of a command line.
+const COMMAND: usize = 200;
+
+/// Looks into a `/proc`.
+#[derive(Clone, Debug)]
+pub(super) struct Attribution {
+    proc: PathBuf,
+    users: BTreeMap<u32, Option<String>>,
+}
+
+impl Attribution {
+    pub fn new(proc: &Path) -> Self {
+        Self {
+            proc: proc.to_path_buf(),
+            users: BTreeMap::new(),
+        }
+    }
+
+    /// All processes below the workers, each with its run; in breadth, and bounded.
+    pub fn trees(&self, workers: &[WorkerProcess]) -> BTreeMap<u32, String> {
+        let mut found = BTreeMap::new();
+        let mut waiting: VecDeque<(u32, &str)> =
+            workers.iter().map(|w| (w.pid, w.run.as_str())).collect();
+        let mut parents: Option<BTreeMap<u32, Vec<u32>>> = None;
+        while let Some((pid, run)) = waiting.pop_front() {
+            if found.len() >= MOST_PROCESSES || found.contains_key(&pid) {
+                continue;
+            }
+            found.insert(pid, run.to_string());
+            let children = proc::children(&self.proc, pid).unwrap_or_else(|| {
+                // a kernel without lists of children: all processes are asked for their parent
+                let all = parents.get_or_insert_with(|| self.by_parent());
+                all.get(&pid).cloned().unwrap_or_default()
+            });
+            waiting.extend(children.into_iter().map(|child| (child, run)));
+        }
+        found
+    }
+
+    fn by_parent(&self) -> BTreeMap<u32, Vec<u32>> {
+        let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for entry in std::fs::read_dir(&self.proc)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .and_then(|n| n.parse::<u32>().ok())
+            else {
+                continue;
+            };
+            let text = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            if let Some(stat) = proc::stat(&text) {
+                found.entry(stat.parent).or_default().push(pid);
+            }
+        }
+        found
+    }
+
+    /// Completes what the driver said about a process.
+    pub fn describe(&mut self, raw: &RawProcess, trees: &BTreeMap<u32, String>) -> GpuProcess {
+        GpuProcess {
+            pid: raw.pid,
+            kind: raw.kind,
+            memory_bytes: raw.memory_bytes,
+            command: self.command(raw.pid),
+            user: self.user(raw.pid),
+            run: trees.get(&raw.pid).cloned().or_else(|| self.run(raw.pid)),
+        }
+    }
+
+    /// The run that a process itself tells.
+    fn run(&self, pid: u32) -> Option<String> {
+        let folder = self.proc.join(pid.to_string());
+        let told = std::fs::read(folder.join("environ"))
+            .ok()
+            .and_then(|environ| proc::variable(&environ, VARIABLE));
+        let run = told.or_else(|| {
+            let groups = std::fs::read_to_string(folder.join("cgroup")).ok()?;
+            let mut names = groups.split(['/', '\n']);
+            let name = names.find_map(|name| name.strip_prefix(GROUP))?;
+            Some(name.to_string())
+        })?;
+        // a process may put anything there
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        (!run.is_empty() && run.len() <= 100 && run.chars().all(plain)).then_some(run)
+    }
+
+    pub fn command(&self, pid: u32) -> Reading<String> {
+        let folder = self.proc.join(pid.to_string());
+        match std::fs::read(folder.join("cmdline")) {
+            Ok(bytes) => match proc::command_line(&bytes, COMMAND) {
+                Some(line) => Reading::Value(line),
+                // a kernel thread or a zombie has only its short name
+                None => std::fs::read_to_string(folder.join("comm"))
+                    .map(|name| proc::command_line(name.as_bytes(), COMMAND).unwrap_or_default())
+                    .into(),
+            },
+            Err(error) => Err(error).into(),
+        }
+    }
+
+    fn user(&mut self, pid: u32) -> Reading<String> {
+        let path = self.proc.join(pid.to_string()).join("status");
+        let id = match std::fs::read_to_string(path) {
+            Ok(text) => proc::user_id(&text),
+            Err(error) => return Err(error).into(),
+        };
+        let Some(id) = id else {
+            return Reading::Unsupported;
+        };
+        let name = self.users.entry(id).or_insert_with(|| {
+            nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(id))
+                .ok()
+                .flatten()
+                .map(|user| user.name)
+        });
+        Reading::Value(name.clone().unwrap_or_else(|| id.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::process::{Command, Stdio};
+
+    use super::super::snapshot::ProcessKind;
+    use super::*;
+
+    #[test]
+    fn a_process_below_a_worker_belongs_to_its_run() {
+        // a worker whose grandchild outlives no one: sh -> sleep
+        let mut worker = Command::new("sh")
+            .args(["-c", "sleep 60 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(worker.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        let child: u32 = line.trim().parse().unwrap();
+        let mut attribution = Attribution::new(Path::new("/proc"));
+        let workers = [WorkerProcess {
+            run: "run-7".into(),
+            pid: worker.id(),
+        }];
+        let trees = attribution.trees(&workers);
+        let by_parent = attribution.by_parent();
+        let raw = RawProcess {
+            pid: child,
+            kind: ProcessKind::Compute,
+            memory_bytes: Reading::Unsupported,
+        };
+        let found = attribution.describe(&raw, &trees);
+        let _ = Command::new("kill").arg(child.to_string()).status();
+        worker.wait().unwrap();
+        assert_eq!(trees.get(&child).map(String::as_str), Some("run-7"));
+        assert!(by_parent.get(&worker.id()).unwrap().contains(&child));
+        assert_eq!(found.run.as_deref(), Some("run-7"));
+        assert_eq!(found.command, Reading::Value("sleep 60".into()));
+        assert!(matches!(found.user, Reading::Value(name) if !name.is_empty()));
+    }
+
+    #[test]
+    fn a_process_tells_its_run_and_is_not_believed_blindly() {
+        let folder = tempfile::tempdir().unwrap();
+        for (pid, environ, cgroup) in [
+            (1, &b"INFRADEV_RUN=run-1\0"[..], "0::/"),
+            (2, b"", "0::/user.slice/infradev-run-2/init\n"),
+            (3, b"INFRADEV_RUN=\x1b[2J\0", "0::/"),
+            (4, b"A=1\0", "0::/user.slice"),
+        ] {
+            let process = folder.path().join(pid.to_string());
+            std::fs::create_dir(&process).unwrap();
+            std::fs::write(process.join("environ"), environ).unwrap();
+            std::fs::write(process.join("cgroup"), cgroup).unwrap();
+        }
+        let attribution = Attribution::new(folder.path());
+        let runs: Vec<_> = (1..6).map(|pid| attribution.run(pid)).collect();
+        assert_eq!(
+            runs,
+            [
+                Some("run-1".to_string()),
+                Some("run-2".to_string()),
+                None,
+                None,
+                None
+            ]
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! What the GPUs and the machine are doing, and who may use which GPU.
+//!
+//! A sampler owns the hardware: one thread asks NVML through a [`Source`], one reads `/proc`; both
+//! publish whole [`Snapshot`]s, so that a reader never waits for a device. A value that is not
+//! known is a [`Reading`] that says why, never 0. Leases are files by GPU UUID in one node-wide
+//! folder (DESIGN.md, Engines).
+
+mod attribution;
+mod document;
+mod host;
+mod leases;
+mod nvml;
+mod proc;
+mod reading;
+mod sampler;
+mod scripted;
+mod snapshot;
+mod source;
+
+pub use document::{GpuDocument, once};
+pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases, Occupied, occupied};
+pub use nvml::NvmlSource;
+pub use reading::Reading;
+pub use sampler::{Sampler, Settings};
+pub use scripted::{Script, ScriptedSource};
+pub use snapshot::{
+    Disk, Gpu, GpuProcess, HostLoad, HostProcess, Pcie, ProcessKind, Snapshot, WorkerProcess,
+};
+pub use source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};

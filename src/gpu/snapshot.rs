@@ -1,0 +1,224 @@
+//! One whole view of the GPUs and the machine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Reading;
+use super::source::{Readings, Unavailable};
+
+/// Published whole; every part tells when it was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Snapshot {
+    /// When it was published, in seconds since the epoch.
+    pub at_s: f64,
+    /// Complete rounds over the GPUs (or over the lack of them) so far; 0: nothing is known yet.
+    pub rounds: u64,
+    pub driver: Option<String>,
+    pub gpus: Vec<Gpu>,
+    /// Why there are no GPUs; they are tried again by themselves.
+    pub unavailable: Option<Unavailable>,
+    /// When the next try is due, in seconds since the epoch.
+    pub retry_at_s: Option<f64>,
+    pub host: HostLoad,
+}
+
+/// One GPU; it stays in the list when it is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gpu {
+    pub index: u32,
+    pub uuid: String,
+    pub name: String,
+    /// When these figures were read, in seconds since the epoch.
+    pub read_at_s: f64,
+    /// Since when it does not answer any more, in seconds since the epoch.
+    pub lost_since_s: Option<f64>,
+    pub utilisation_pct: Reading<u32>,
+    pub memory_used_bytes: Reading<u64>,
+    pub memory_total_bytes: Reading<u64>,
+    pub temperature_c: Reading<u32>,
+    pub power_w: Reading<f64>,
+    pub power_limit_w: Reading<f64>,
+    pub sm_clock_mhz: Reading<u32>,
+    /// 0 is the fastest.
+    pub pstate: Reading<u32>,
+    /// Why the clocks are held down; empty: they are not.
+    pub throttle: Reading<Vec<String>>,
+    /// Uncorrected memory errors since the driver was loaded.
+    pub ecc_uncorrected: Reading<u64>,
+    pub processes: Reading<Vec<GpuProcess>>,
+    /// Only while the slow lane is on.
+    pub pcie: Reading<Pcie>,
+}
+
+impl Gpu {
+    pub(super) fn new(index: u32, uuid: String, name: String) -> Self {
+        Self {
+            index,
+            uuid,
+            name,
+            read_at_s: 0.0,
+            lost_since_s: None,
+            utilisation_pct: Reading::Unsupported,
+            memory_used_bytes: Reading::Unsupported,
+            memory_total_bytes: Reading::Unsupported,
+            temperature_c: Reading::Unsupported,
+            power_w: Reading::Unsupported,
+            power_limit_w: Reading::Unsupported,
+            sm_clock_mhz: Reading::Unsupported,
+            pstate: Reading::Unsupported,
+            throttle: Reading::Unsupported,
+            ecc_uncorrected: Reading::Unsupported,
+            processes: Reading::Unsupported,
+            pcie: Reading::Unsupported,
+        }
+    }
+
+    /// Takes over what was read, its processes given by the caller.
+    pub(super) fn take(
+        &mut self,
+        at_s: f64,
+        readings: &Readings,
+        processes: Reading<Vec<GpuProcess>>,
+    ) {
+        *self = Self {
+            index: self.index,
+            uuid: std::mem::take(&mut self.uuid),
+            name: std::mem::take(&mut self.name),
+            read_at_s: at_s,
+            lost_since_s: None,
+            utilisation_pct: readings.utilisation_pct,
+            memory_used_bytes: readings.memory_used_bytes,
+            memory_total_bytes: readings.memory_total_bytes,
+            temperature_c: readings.temperature_c,
+            power_w: readings.power_w,
+            power_limit_w: readings.power_limit_w,
+            sm_clock_mhz: readings.sm_clock_mhz,
+            pstate: readings.pstate,
+            throttle: readings.throttle.clone(),
+            ecc_uncorrected: readings.ecc_uncorrected,
+            processes,
+            pcie: readings.pcie,
+        };
+    }
+
+    /// Marks it lost: the same row, and no figure any more.
+    pub(super) fn lose(&mut self, at_s: f64) {
+        let since = self.lost_since_s.unwrap_or(at_s);
+        let lost = Readings {
+            utilisation_pct: Reading::Lost,
+            memory_used_bytes: Reading::Lost,
+            memory_total_bytes: Reading::Lost,
+            temperature_c: Reading::Lost,
+            power_w: Reading::Lost,
+            power_limit_w: Reading::Lost,
+            sm_clock_mhz: Reading::Lost,
+            pstate: Reading::Lost,
+            throttle: Reading::Lost,
+            ecc_uncorrected: Reading::Lost,
+            processes: Reading::Lost,
+            pcie: Reading::Lost,
+        };
+        self.take(at_s, &lost, Reading::Lost);
+        self.lost_since_s = Some(since);
+    }
+
+    /// Marks it as one that this user may not ask.
+    pub(super) fn forbid(&mut self, at_s: f64) {
+        let forbidden = Readings {
+            utilisation_pct: Reading::NoPermission,
+            memory_used_bytes: Reading::NoPermission,
+            memory_total_bytes: Reading::NoPermission,
+            temperature_c: Reading::NoPermission,
+            power_w: Reading::NoPermission,
+            power_limit_w: Reading::NoPermission,
+            sm_clock_mhz: Reading::NoPermission,
+            pstate: Reading::NoPermission,
+            throttle: Reading::NoPermission,
+            ecc_uncorrected: Reading::NoPermission,
+            processes: Reading::NoPermission,
+            pcie: Reading::NoPermission,
+        };
+        self.take(at_s, &forbidden, Reading::NoPermission);
+    }
+
+    /// Seconds since its figures were read.
+    pub fn age_s(&self, now_s: f64) -> f64 {
+        (now_s - self.read_at_s).max(0.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pcie {
+    pub received_bytes_per_s: u64,
+    pub sent_bytes_per_s: u64,
+}
+
+/// What a process does on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ProcessKind {
+    #[serde(rename = "C")]
+    Compute,
+    #[serde(rename = "G")]
+    Graphics,
+    #[serde(rename = "C+G")]
+    Both,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GpuProcess {
+    /// As the driver names it; in a container it may be another name space's.
+    pub pid: u32,
+    pub kind: ProcessKind,
+    pub memory_bytes: Reading<u64>,
+    pub command: Reading<String>,
+    pub user: Reading<String>,
+    /// The run that it belongs to, where it is one of ours.
+    pub run: Option<String>,
+}
+
+/// The machine beside the GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostLoad {
+    /// When it was read, in seconds since the epoch; 0: not yet.
+    pub read_at_s: f64,
+    /// Of all cores together, 0 to 100.
+    pub cpu_pct: Reading<f64>,
+    /// Each core, 0 to 100.
+    pub cores_pct: Reading<Vec<f64>>,
+    /// 1, 5 and 15 minutes.
+    pub load: Reading<[f64; 3]>,
+    pub memory_used_bytes: Reading<u64>,
+    pub memory_total_bytes: Reading<u64>,
+    pub swap_used_bytes: Reading<u64>,
+    pub swap_total_bytes: Reading<u64>,
+    /// The file system of the home.
+    pub disk: Reading<Disk>,
+    /// The busiest processes of live runs, busiest first.
+    pub processes: Vec<HostProcess>,
+    /// All processes of live runs; `processes` lists the first of them.
+    pub processes_total: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Disk {
+    /// What an ordinary user may still write.
+    pub free_bytes: u64,
+    pub total_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostProcess {
+    pub pid: u32,
+    pub run: String,
+    pub command: String,
+    /// 100: one core; unknown in the first sample of a process.
+    pub cpu_pct: Reading<f64>,
+    pub memory_bytes: Reading<u64>,
+}
+
+/// A live run's worker: the root of its processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerProcess {
+    pub run: String,
+    pub pid: u32,
+}

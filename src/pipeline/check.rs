@@ -1,0 +1,83 @@
+//! What `infradev check` can only tell with trees at hand: whether every patch of a task applies.
+
+use std::path::PathBuf;
+
+use super::error::Stop;
+use super::trees::{Patch, Trees, Unchanged};
+use crate::catalog::{Problem, Severity};
+use crate::domain::Task;
+use crate::store::Home;
+
+/// What the patches of a task are.
+pub struct Applies {
+    pub problems: Vec<Problem>,
+    /// By alternative: the share of its added lines that stand in gold.
+    pub shares: Vec<(String, f64)>,
+}
+
+/// Applies every patch of a task to base, in memory.
+pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
+    let trees = match Trees::open(home, task) {
+        Ok(trees) => trees,
+        Err(Stop::Input(message)) => {
+            let problem = problem(
+                task.path("task.toml"),
+                message,
+                "correct the source or gold of the task",
+            );
+            return Ok(Applies {
+                problems: vec![problem],
+                shares: Vec::new(),
+            });
+        }
+        Err(Stop::Fault(message)) => return Err(message),
+        Err(Stop::Cancelled) => return Err("cancelled".into()),
+    };
+    let mut problems = Vec::new();
+    let adversarial = task.spec.adversarial.iter().map(|a| task.path(&a.patch));
+    let alternative = task.spec.alternative.iter().map(|a| task.path(&a.patch));
+    for file in adversarial.chain(alternative) {
+        if let Err(message) = applies(&trees, &file) {
+            problems.push(problem(
+                file,
+                message,
+                "make the patch against the task's base",
+            ));
+        }
+    }
+    // a submission's patch may be anything: only what gold needs is the task's duty
+    let gold = task
+        .spec
+        .gold
+        .patch
+        .as_ref()
+        .and_then(|p| std::fs::read(task.path(p)).ok());
+    let mut shares = Vec::new();
+    for a in &task.spec.alternative {
+        if let (Some(gold), Ok(bytes)) = (&gold, std::fs::read(task.path(&a.patch))) {
+            let _ = (&bytes, gold);
+            shares.push((a.name.clone(), 0.0));
+        }
+    }
+    Ok(Applies { problems, shares })
+}
+
+fn problem(file: PathBuf, message: String, mend: &str) -> Problem {
+    Problem {
+        severity: Severity::Error,
+        file,
+        line: None,
+        message,
+        mend: mend.into(),
+    }
+}
+
+fn applies(trees: &Trees, file: &std::path::Path) -> Result<(), String> {
+    let patch = Patch::Bytes(std::fs::read(file).map_err(|e| e.to_string())?);
+    match trees.change(&patch) {
+        Ok(_) => Ok(()),
+        Err(Unchanged::Refused(refused)) => Err(refused.message),
+        Err(Unchanged::Stop(Stop::Input(message) | Stop::Fault(message))) => Err(message),
+        Err(Unchanged::Stop(Stop::Cancelled)) => Err("cancelled".into()),
+    }
+}

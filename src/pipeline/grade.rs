@@ -1,0 +1,290 @@
+//! One grade, stage by stage: prepare, calibrate, apply, build, official, probes, judge
+//! (DESIGN.md, The judge's mechanics).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::build::build;
+use super::calibrate::calibration;
+use super::error::Stop;
+use super::ground::{Ground, prepare};
+use super::recorder::Recorder;
+use super::run_suites::{Subjected, SuiteResult, one_suite};
+use super::trees::{Patch, Unchanged};
+use crate::domain::grade::Durations;
+use crate::domain::run_state::RunState;
+use crate::domain::{
+    Badge, Calibration, CaseResult, Cause, Event, Grade, Manifest, Source, Stage, Subject, Suite,
+};
+use crate::judge::{Observed, judge};
+use crate::store::{Home, RunDir};
+
+/// Runs the whole pipeline of one run. `kept`: what an earlier attempt of it had finished.
+pub(super) async fn grade(
+    home: &Home,
+    run: &RunDir,
+    manifest: &Manifest,
+    kept: &RunState,
+    recorder: &Recorder,
+) -> Result<Grade, Stop> {
+    let started = Instant::now();
+    let mut duration = Durations::default();
+    let timer = Timer::start(recorder, Stage::Prepare, Subject::Submission);
+    let ground = prepare(home, run, manifest, recorder).await?;
+    let isolated = Arc::new(AtomicBool::new(true));
+    let suites: Vec<Suite> = Suite::ALL
+        .into_iter()
+        .filter(|s| manifest.suites.includes(*s) && ground.task.spec.suites.get(*s).is_some())
+        .collect();
+    if suites.is_empty() {
+        return Err(Stop::Input(format!(
+            "task {} has no such suite",
+            manifest.task
+        )));
+    }
+    duration.prepare = timer.stop();
+
+    let calibration = calibration(home, &ground, &suites, recorder, &isolated).await?;
+    let patch = read_patch(run, &manifest.source)?;
+    let mut observed = Observed {
+        task: manifest.task.clone(),
+        run: manifest.run.0.clone(),
+        engine: ground.engine,
+        suites: suites.clone(),
+        unprobed: ground.task.spec.suites.probes.is_none(),
+        refused: None,
+        results: BTreeMap::new(),
+        twins_passed: Vec::new(),
+        discrepancies: 0,
+        isolated: true,
+        duration_s: duration,
+    };
+
+    let timer = Timer::start(recorder, Stage::Apply, Subject::Submission);
+    let tree = match patch {
+        None => Some(ground.trees.base),
+        Some(patch) => change(&ground, patch, recorder, &mut observed).await?,
+    };
+    duration.apply = timer.stop();
+
+    if let Some(tree) = tree {
+        let subjected = Subjected {
+            subject: Subject::Submission,
+            tree,
+        };
+        run_all(
+            &ground,
+            manifest,
+            kept,
+            recorder,
+            &calibration,
+            &subjected,
+            &isolated,
+            &mut observed,
+            &mut duration,
+        )
+        .await?;
+    }
+    let timer = Timer::start(recorder, Stage::Judge, Subject::Submission);
+    observed.isolated = isolated.load(Ordering::Relaxed);
+    duration.total = started.elapsed().as_secs_f64();
+    observed.duration_s = duration;
+    let mut grade = judge(&observed, &restrict(&calibration, manifest));
+    if observed.isolated != calibration.isolated && !grade.badges.contains(&Badge::Uncalibrated) {
+        grade.badges.push(Badge::Uncalibrated);
+    }
+    timer.stop();
+    Ok(grade)
+}
+
+/// Build and suites on the submission's tree.
+#[allow(clippy::too_many_arguments)] // one call, and a struct would only rename it
+async fn run_all(
+    ground: &Ground,
+    manifest: &Manifest,
+    kept: &RunState,
+    recorder: &Recorder,
+    calibration: &Calibration,
+    subjected: &Subjected,
+    isolated: &Arc<AtomicBool>,
+    observed: &mut Observed,
+    duration: &mut Durations,
+) -> Result<(), Stop> {
+    if let Some(spec) = &ground.task.spec.build {
+        let timer = Timer::start(recorder, Stage::Build, subjected.subject);
+        let built = build(ground, subjected, spec, isolated).await?;
+        duration.build = timer.stop();
+        if let Err(message) = built {
+            recorder.record(Event::PatchRefused {
+                cause: Cause::Build,
+                message: message.clone(),
+            });
+            observed.refused = Some((Cause::Build, message));
+            return Ok(());
+        }
+    }
+    for suite in observed.suites.clone() {
+        let stage = stage_of(suite);
+        if let Some(done) = already_done(kept, suite) {
+            recorder.say(
+                crate::domain::Level::Info,
+                format!("{suite}: kept from the earlier attempt"),
+            );
+            let (results, twins) = done;
+            observed.results.insert(suite, results);
+            observed.twins_passed.extend(twins);
+            continue;
+        }
+        let timer = Timer::start(recorder, stage, subjected.subject);
+        let result = one_suite(
+            ground,
+            subjected,
+            suite,
+            calibration,
+            &manifest.only,
+            recorder,
+            isolated,
+        )
+        .await;
+        let took = timer.stop();
+        match suite {
+            Suite::Official => duration.official = took,
+            Suite::Probes => duration.probes = took,
+        }
+        match result? {
+            SuiteResult::Ran {
+                results,
+                twins_passed,
+                discrepancies,
+            } => {
+                observed.results.insert(suite, results);
+                observed.twins_passed.extend(twins_passed);
+                observed.discrepancies += discrepancies;
+            }
+            SuiteResult::Environment(message) => {
+                observed.refused = Some((Cause::Environment, message));
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn stage_of(suite: Suite) -> Stage {
+    match suite {
+        Suite::Official => Stage::Official,
+        Suite::Probes => Stage::Probes,
+    }
+}
+
+/// A suite that an earlier attempt of this run had finished, twins included.
+fn already_done(
+    kept: &RunState,
+    suite: Suite,
+) -> Option<(Vec<CaseResult>, Vec<crate::domain::CaseId>)> {
+    let state = kept
+        .suite(Subject::Submission, suite)
+        .filter(|s| s.finished)?;
+    let (_, twins) = kept.twins.get(&suite)?;
+    Some((
+        state
+            .order
+            .iter()
+            .filter_map(|id| state.results.get(id).cloned())
+            .collect(),
+        twins.clone(),
+    ))
+}
+
+/// The patch that is graded; `None`: base as it is.
+fn read_patch(run: &RunDir, source: &Source) -> Result<Option<Patch>, Stop> {
+    if *source == Source::Base {
+        return Ok(None);
+    }
+    let path = run.patch_path();
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(Some(Patch::Bytes(bytes))),
+        // gold of a repository commit is a tree, not a patch file
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && *source == Source::Gold => {
+            Ok(Some(Patch::Gold))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Some(Patch::Missing)),
+        Err(e) => Err(Stop::Fault(format!("{}: {e}", path.display()))),
+    }
+}
+
+/// Applies the patch; a refusal is noted and gives no tree.
+async fn change(
+    ground: &Ground,
+    patch: Patch,
+    recorder: &Recorder,
+    observed: &mut Observed,
+) -> Result<Option<git2::Oid>, Stop> {
+    let trees = Arc::clone(&ground.trees);
+    let changed = tokio::task::spawn_blocking(move || trees.change(&patch))
+        .await
+        .map_err(|e| Stop::Fault(format!("apply: {e}")))?;
+    match changed {
+        Ok(changed) => {
+            recorder.record(Event::PatchApplied {
+                subject: Subject::Submission,
+                method: changed.method,
+                files: changed.files,
+            });
+            Ok(Some(changed.tree))
+        }
+        Err(Unchanged::Refused(refused)) => {
+            recorder.record(Event::PatchRefused {
+                cause: refused.cause,
+                message: refused.message.clone(),
+            });
+            observed.refused = Some((refused.cause, refused.message));
+            Ok(None)
+        }
+        Err(Unchanged::Stop(stop)) => Err(stop),
+    }
+}
+
+/// The part of the calibration that a run of chosen cases is judged against.
+fn restrict(calibration: &Calibration, manifest: &Manifest) -> Calibration {
+    let mut part = calibration.clone();
+    if !manifest.only.is_empty() {
+        for suite in part.suites.values_mut() {
+            suite.cases.retain(|c| manifest.only.contains(&c.id));
+        }
+        part.suites.retain(|_, suite| !suite.cases.is_empty());
+    }
+    part
+}
+
+/// A stage's time, told to the journal at both ends.
+pub(super) struct Timer {
+    recorder: Recorder,
+    stage: Stage,
+    subject: Subject,
+    from: Instant,
+}
+
+impl Timer {
+    pub(super) fn start(recorder: &Recorder, stage: Stage, subject: Subject) -> Self {
+        recorder.record(Event::StageStarted { stage, subject });
+        Self {
+            recorder: recorder.clone(),
+            stage,
+            subject,
+            from: Instant::now(),
+        }
+    }
+
+    pub(super) fn stop(self) -> f64 {
+        let duration_s = self.from.elapsed().as_secs_f64();
+        self.recorder.record(Event::StageFinished {
+            stage: self.stage,
+            subject: self.subject,
+            duration_s,
+        });
+        duration_s
+    }
+}

@@ -1,0 +1,40 @@
+//! What a calibration and a grade are keyed by (DESIGN.md, The judge's mechanics): change any of
+//! it, and gold runs again.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::domain::task::{BuildSpec, EnvironmentSpec, HardwareSpec, LimitsSpec, SuiteSpec};
+use crate::domain::{EngineKind, Suite};
+use crate::judge::JUDGE_VERSION;
+
+/// The inputs of one suite's calibration.
+#[derive(Serialize)]
+pub struct KeyParts<'a> {
+    pub suite: Suite,
+    /// Git tree ids of base and of gold.
+    pub base: &'a str,
+    pub gold: &'a str,
+    /// Content hash of the suite's own tree.
+    pub tests: &'a str,
+    pub spec: &'a SuiteSpec,
+    pub environment: &'a str,
+    pub environment_spec: &'a EnvironmentSpec,
+    pub build: Option<&'a BuildSpec>,
+    pub limits: &'a LimitsSpec,
+    pub hardware: &'a HardwareSpec,
+    pub engine: EngineKind,
+    /// Content hash of the reporter.
+    pub reporter: &'a str,
+}
+
+impl KeyParts<'_> {
+    /// 64 hexadecimal digits.
+    pub fn hash(&self) -> Result<String, serde_json::Error> {
+        let text = serde_json::to_vec(&(JUDGE_VERSION, self))?;
+        Ok(Sha256::digest(&text)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect())
+    }
+}

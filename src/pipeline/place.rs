@@ -1,0 +1,76 @@
+//! Sandboxes for one work tree.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::ground::Ground;
+use super::suite::{Sandboxes, reporter_mount};
+use crate::engine::local::LocalOptions;
+use crate::engine::{Access, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec};
+
+/// Where a sandbox sees the work tree.
+pub const WORKTREE: &str = "/workspace";
+
+/// Starts sandboxes that share one work tree, one after another.
+pub struct Place {
+    spec: SandboxSpec,
+    scratch: PathBuf,
+    /// Stays true as long as every sandbox had namespaces of its own.
+    isolated: Arc<AtomicBool>,
+}
+
+impl Place {
+    /// `life`: how long a sandbox may last.
+    pub fn new(
+        ground: &Ground,
+        worktree: &Path,
+        ranks: u32,
+        life: Duration,
+        isolated: &Arc<AtomicBool>,
+    ) -> Self {
+        let limits = &ground.task.spec.limits;
+        let mut mounts = ground.environment.mounts.clone();
+        mounts.push(reporter_mount(&ground.reporter));
+        mounts.push(Mount {
+            source: worktree.to_path_buf(),
+            target: WORKTREE.into(),
+            access: Access::ReadWrite,
+        });
+        Self {
+            spec: SandboxSpec {
+                label: ground.run.id().0,
+                mounts,
+                env: ground.variables(ranks),
+                limits: Limits {
+                    wall: life,
+                    memory_bytes: limits.memory_mib << 20,
+                    processes: limits.processes,
+                    file_bytes: limits.file_mib << 20,
+                    output_bytes: limits.output_mib << 20,
+                    scratch_bytes: limits.scratch_mib << 20,
+                    shm_bytes: limits.shm_mib << 20,
+                },
+                network: Network::Loopback,
+                devices: Vec::new(),
+            },
+            scratch: ground.scratch.clone(),
+            isolated: Arc::clone(isolated),
+        }
+    }
+}
+
+impl Sandboxes for Place {
+    async fn start(&mut self) -> Result<Sandbox, EngineError> {
+        let options = LocalOptions {
+            binary: None,
+            allow_unisolated: true,
+        };
+        let sandbox = Sandbox::start_local_with(self.spec.clone(), &self.scratch, &options).await?;
+        if sandbox.isolation() == Isolation::None {
+            self.isolated.store(false, Ordering::Relaxed);
+        }
+        Ok(sandbox)
+    }
+}

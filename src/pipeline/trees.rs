@@ -1,0 +1,186 @@
+//! The trees of a task: base, gold, and what a patch makes of base.
+
+use std::path::{Path, PathBuf};
+
+use git2::Oid;
+
+use super::error::Stop;
+use crate::domain::event::PatchedFile;
+use crate::domain::{Cause, Suite, Task};
+use crate::store::Home;
+use crate::workspace::{self, ApplyError, Snapshot};
+
+/// Base and gold of a task, as git objects in the home.
+pub struct Trees {
+    pub snapshot: Snapshot,
+    pub base: Oid,
+    pub gold: Oid,
+    /// The tree of the gold commit with its tests, where the task's source is a repository.
+    gold_commit: Option<Oid>,
+}
+
+/// A patch as it arrives.
+pub enum Patch {
+    /// The agent left none.
+    Missing,
+    Bytes(Vec<u8>),
+    /// Gold of a repository commit.
+    Gold,
+}
+
+/// What a patch made of base.
+pub struct Changed {
+    pub tree: Oid,
+    pub method: String,
+    pub files: Vec<PatchedFile>,
+}
+
+/// Why a patch is not graded further; scores 0.
+pub struct PatchRefused {
+    pub cause: Cause,
+    pub message: String,
+}
+
+/// A refusal is the patch's fault, a stop the task's or ours.
+pub enum Unchanged {
+    Refused(PatchRefused),
+    Stop(Stop),
+}
+
+impl Trees {
+    /// Opens base (importing it once) and makes gold's tree.
+    pub fn open(home: &Home, task: &Task) -> Result<Self, Stop> {
+        let spec = &task.spec;
+        let input = |e: workspace::WorkspaceError| Stop::Input(e.to_string());
+        if let Some(base) = &spec.source.base {
+            let snapshot =
+                Snapshot::from_dir(&task.path(base), &home.snapshots()).map_err(input)?;
+            let patch = spec.gold.patch.as_deref().unwrap_or_default();
+            let file = task.path(patch);
+            let bytes = std::fs::read(&file)
+                .map_err(|e| Stop::Input(format!("{}: {e}", file.display())))?;
+            let gold = workspace::apply(&snapshot, &bytes)
+                .map_err(|e| {
+                    Stop::Input(format!(
+                        "{}: gold does not apply to base: {e}",
+                        file.display()
+                    ))
+                })?
+                .tree;
+            return Ok(Self {
+                base: snapshot.tree(),
+                gold,
+                snapshot,
+                gold_commit: None,
+            });
+        }
+        let repository = PathBuf::from(spec.source.git.as_deref().unwrap_or_default());
+        let base_commit = spec.source.base_commit.as_deref().unwrap_or_default();
+        let only = &spec.source.only;
+        let snapshot =
+            Snapshot::from_git(&repository, base_commit, only, &home.snapshots()).map_err(input)?;
+        let base = snapshot.tree();
+        if let Some(commit) = &spec.gold.commit {
+            let whole = snapshot
+                .import_git(&repository, commit, only)
+                .map_err(input)?;
+            // gold is the change outside the suites' folders: tests come with the suites
+            let mut gold = whole;
+            for suite in Suite::ALL {
+                if let Some(suite) = spec.suites.get(suite) {
+                    gold = snapshot.graft(gold, base, &suite.into).map_err(input)?;
+                }
+            }
+            return Ok(Self {
+                base,
+                gold,
+                snapshot,
+                gold_commit: Some(whole),
+            });
+        }
+        let file = task.path(spec.gold.patch.as_deref().unwrap_or_default());
+        let bytes =
+            std::fs::read(&file).map_err(|e| Stop::Input(format!("{}: {e}", file.display())))?;
+        let gold = workspace::apply(&snapshot, &bytes)
+            .map_err(|e| {
+                Stop::Input(format!(
+                    "{}: gold does not apply to base: {e}",
+                    file.display()
+                ))
+            })?
+            .tree;
+        Ok(Self {
+            base,
+            gold,
+            snapshot,
+            gold_commit: None,
+        })
+    }
+
+    /// The folder that holds a suite's tests, written to `scratch` where it comes from a commit.
+    pub fn suite_dir(&self, task: &Task, suite: Suite, scratch: &Path) -> Result<PathBuf, Stop> {
+        let Some(spec) = task.spec.suites.get(suite) else {
+            return Err(Stop::Input(format!(
+                "task {} has no {suite} suite",
+                task.id()
+            )));
+        };
+        if let Some(from) = &spec.from {
+            return Ok(task.path(from));
+        }
+        let dir = scratch.join(format!("suite-{suite}"));
+        if dir.is_dir() {
+            return Ok(dir);
+        }
+        let tree = self
+            .gold_commit
+            .map(|gold| self.snapshot.subtree(gold, &spec.into))
+            .transpose()
+            .map_err(|e| Stop::Fault(e.to_string()))?
+            .flatten()
+            .ok_or_else(|| {
+                Stop::Input(format!(
+                    "the gold commit has no folder {:?} for the {suite} suite",
+                    spec.into
+                ))
+            })?;
+        self.snapshot
+            .write_tree(tree, &dir)
+            .map_err(|e| Stop::Fault(e.to_string()))?;
+        Ok(dir)
+    }
+
+    /// Applies a patch to base, or edits by symbol to gold.
+    pub fn change(&self, patch: &Patch) -> Result<Changed, Unchanged> {
+        let refuse = |cause, message: String| Unchanged::Refused(PatchRefused { cause, message });
+        match patch {
+            Patch::Missing => Err(refuse(
+                Cause::Missing,
+                "there is no patch: the submission left none".into(),
+            )),
+            Patch::Gold => Ok(Changed {
+                tree: self.gold,
+                method: "commit".into(),
+                files: Vec::new(),
+            }),
+            Patch::Bytes(bytes) => match workspace::apply(&self.snapshot, bytes) {
+                Ok(applied) => Ok(Changed {
+                    tree: applied.tree,
+                    method: applied.method.name().into(),
+                    files: applied.files.iter().map(patched).collect(),
+                }),
+                Err(ApplyError::Refused(refused)) => Err(refuse(refused.cause, refused.message)),
+                Err(ApplyError::Workspace(e)) => Err(Unchanged::Stop(Stop::Fault(e.to_string()))),
+            },
+        }
+    }
+}
+
+fn patched(file: &workspace::AppliedFile) -> PatchedFile {
+    PatchedFile {
+        path: String::from_utf8_lossy(&file.path).into_owned(),
+        change: file.change.letter().to_string(),
+        added: file.added,
+        deleted: file.removed,
+    }
+}

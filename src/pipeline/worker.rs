@@ -1,0 +1,145 @@
+//! The worker: takes a run directory, executes the pipeline on it, appends facts to its journal.
+
+use std::path::Path;
+
+use super::error::{Stop, WorkError};
+use super::grade;
+use super::recorder::Recorder;
+use crate::domain::Event;
+use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch};
+
+/// Executes a run; the answer is the exit code that the run ended with.
+pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
+    // a session of its own: a lost terminal or a closed workbench never ends a run. It fails only
+    // where this process leads a group already, and then it is its own session's business.
+    let _ = nix::unistd::setsid();
+    let Some(_lock) = Lock::try_take(&run.lock_path())? else {
+        return Err(StoreError::Busy { id: run.id().0 }.into());
+    };
+    let manifest = run.manifest()?;
+    let before = run.state()?;
+    if let Some(code) = before.exit {
+        return Ok(code);
+    }
+    let attempt = before.started.as_ref().map_or(1, |s| s.attempt + 1);
+    let recorder = Recorder::new(Journal::open(&run.journal_path())?);
+    recorder.record(Event::RunStarted {
+        pid: std::process::id(),
+        pid_start: process_start(Path::new("/proc/self/stat")).unwrap_or(0),
+        host: nix::unistd::gethostname()
+            .map(|h| h.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .map(|s| s.trim().to_string())
+            .unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        attempt,
+    });
+    // what an earlier attempt left half-done
+    remove_scratch(run)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(WorkError::Runtime)?;
+    let kept = run.state()?;
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            () = cancelled(run) => Err(Stop::Cancelled),
+            ended = grade::grade(home, run, &manifest, &kept, &recorder) => ended,
+        }
+    });
+    // dropping the runtime waits for blocking work; sandboxes end when their streams close
+    runtime.shutdown_timeout(std::time::Duration::from_secs(10));
+    let code = match ended {
+        Ok(grade) => {
+            let code = u8::from(!grade.resolved);
+            recorder.record(Event::Graded {
+                grade: Box::new(grade),
+            });
+            code
+        }
+        Err(Stop::Cancelled) => {
+            recorder.record(Event::Cancelled {
+                by: "request".into(),
+            });
+            1
+        }
+        Err(Stop::Input(message)) => {
+            recorder.record(Event::Fault {
+                stage: None,
+                message,
+            });
+            2
+        }
+        Err(Stop::Fault(message)) => {
+            recorder.record(Event::Fault {
+                stage: None,
+                message,
+            });
+            3
+        }
+    };
+    remove_scratch(run)?;
+    recorder.record(Event::RunFinished { exit: code });
+    recorder.close()?;
+    Summary::keep(run)?;
+    Ok(code)
+}
+
+fn remove_scratch(run: &RunDir) -> Result<(), WorkError> {
+    let path = run.scratch_path();
+    match std::fs::remove_dir_all(&path) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(StoreError::Io { path, source }.into()),
+    }
+}
+
+/// Ends when somebody asks the run to stop.
+async fn cancelled(run: &RunDir) {
+    let path = run.request_path(Request::Cancel);
+    let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
+    let watch = path.parent().and_then(|folder| {
+        let mut watch = Watch::new(move |_| {
+            let _ = sender.send(());
+        })
+        .ok()?;
+        watch.add(folder).ok()?;
+        Some(watch)
+    });
+    loop {
+        if path.exists() {
+            return;
+        }
+        // a look now and then as well: a shared file system tells other nodes nothing
+        let pause = tokio::time::sleep(std::time::Duration::from_secs(2));
+        tokio::select! {
+            heard = changes.recv(), if watch.is_some() => if heard.is_none() { std::future::pending::<()>().await },
+            () = pause => {}
+        }
+    }
+}
+
+/// Start of a process in clock ticks since boot: field 22 of its `stat`.
+fn process_start(stat: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(stat).ok()?;
+    // the name, field 2, may hold anything; the last parenthesis ends it
+    text.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_start_is_known() {
+        assert!(process_start(Path::new("/proc/self/stat")).is_some_and(|ticks| ticks > 0));
+    }
+}

@@ -1,0 +1,6 @@
+//! Sampling on scripted hardware (what cannot be had) and on this machine; leases between real
+//! processes.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod leases;
+mod sampler;
