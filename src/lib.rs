@@ -11,5 +11,6 @@ pub mod gpu;
 pub mod judge;
 pub mod launch;
 pub mod pipeline;
+pub mod python;
 pub mod store;
 pub mod workspace;
