@@ -1,5 +1,6 @@
 //! infradev: measure whether coding agents can make large changes to AI infrastructure.
 
+pub mod agent;
 pub mod catalog;
 pub mod cli;
 pub mod diff;
@@ -13,4 +14,5 @@ pub mod launch;
 pub mod pipeline;
 pub mod python;
 pub mod store;
+pub mod tui;
 pub mod workspace;

@@ -29,6 +29,9 @@ pub struct Cli {
         value_name = "DIR"
     )]
     pub tasks: PathBuf,
+    /// The workbench's colours: default (the terminal's own), dark or light.
+    #[arg(long, env = "INFRADEV_THEME", value_name = "NAME")]
+    pub theme: Option<String>,
     #[command(subcommand)]
     pub command: Option<Command>,
 }

@@ -28,6 +28,11 @@ impl Context {
         Ok(Catalog::open(&self.tasks)?)
     }
 
+    /// Where tasks are looked for, absolute where it exists.
+    pub fn tasks_dir(&self) -> PathBuf {
+        self.tasks.canonicalize().unwrap_or_else(|_| self.tasks.clone())
+    }
+
     /// The named run, or the newest.
     pub fn run(&self, id: Option<&str>) -> Result<(Home, RunDir), Failure> {
         let home = self.home()?;

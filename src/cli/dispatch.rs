@@ -7,7 +7,7 @@ use clap::Parser;
 use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::{attach, cancel, check, grade, output, resume, runs, schema, tasks, worker};
+use super::{attach, cancel, check, grade, output, resume, runs, schema, tasks, workbench, worker};
 
 /// The whole program.
 pub fn main() -> ExitCode {
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let context = Context::new(&cli);
     match cli.command {
-        None => Err(Failure::input("the workbench is not built yet; see --help")),
+        None => workbench::run(&context, cli.theme),
         Some(Command::Tasks(args)) => tasks::run(&context, args.json),
         Some(Command::Check(args)) => check::run(&context, &args),
         Some(Command::Grade(args)) => grade::run(&context, args),

@@ -16,6 +16,7 @@ mod resume;
 mod runs;
 mod schema;
 mod tasks;
+mod workbench;
 mod worker;
 
 pub use dispatch::main;

@@ -14,6 +14,8 @@ pub struct RunState {
     pub engine: Option<EngineKind>,
     pub isolated: Option<bool>,
     pub stage: Option<(Stage, Subject)>,
+    /// When that stage began.
+    pub stage_since_s: Option<f64>,
     pub suites: HashMap<(Subject, Suite), SuiteState>,
     /// Must-fail twins by suite: how many ran, and which passed.
     pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
@@ -150,6 +152,7 @@ impl RunState {
             }
             Event::StageStarted { stage, subject } => {
                 self.stage = Some((*stage, *subject));
+                self.stage_since_s = Some(at_s);
                 self.say(
                     at_s,
                     Level::Info,

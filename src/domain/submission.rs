@@ -79,7 +79,7 @@ pub struct SubmissionSpec {
 }
 
 /// Formats of recorded agent logs (PEERS.md section 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     Codex,

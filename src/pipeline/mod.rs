@@ -5,11 +5,13 @@
 //! - `ground`, `trees`, `calibrate`, `build`, `run_suites`: one stage each
 //! - `place`: the sandboxes of a work tree
 //! - [`suite`]: ranks, limits, continuation
+//! - [`Comparer`]: solutions beside each other, for who shows them
 //! - `check`: whether a task's patches apply
 
 mod build;
 mod calibrate;
 mod check;
+mod compare;
 mod error;
 mod grade;
 mod ground;
@@ -21,6 +23,7 @@ pub mod suite;
 mod trees;
 mod worker;
 
+pub use compare::Comparer;
 pub use check::{Applies, check_patches};
 pub use error::WorkError;
 pub use worker::work;

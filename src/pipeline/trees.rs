@@ -150,6 +150,17 @@ impl Trees {
         Ok(dir)
     }
 
+    /// A test file of the gold commit, where the task's source is a repository.
+    pub fn test_file(&self, path: &str) -> Result<Option<Vec<u8>>, String> {
+        match self.gold_commit {
+            Some(commit) => self
+                .snapshot
+                .file(commit, path.as_bytes())
+                .map_err(|e| e.to_string()),
+            None => Ok(None),
+        }
+    }
+
     /// Applies a patch to base, or edits by symbol to gold.
     pub fn change(&self, patch: &Patch) -> Result<Changed, Unchanged> {
         let refuse = |cause, message: String| Unchanged::Refused(PatchRefused { cause, message });

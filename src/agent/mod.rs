@@ -1,0 +1,3 @@
+//! Coding agents: what they leave behind, read into one model.
+
+pub mod trace;

@@ -1,0 +1,162 @@
+//! mini-swe-agent `traj.json`: one document, rewritten after each step.
+
+use serde_json::Value;
+
+use crate::domain::{Level, Usage};
+
+use super::entry::{Entry, Kind, Progress, Role};
+use super::json::{count, flat, owned, text};
+use super::reader::Out;
+
+/// The command that ends a session is answered with -1 and has not failed.
+const SUBMIT: &str = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+
+pub fn read(document: &Value, out: &mut Out) {
+    // version 1 wrote a bare list
+    let messages = document.get("messages").unwrap_or(document).as_array();
+    let mut waiting: Vec<String> = Vec::new();
+    for message in messages.into_iter().flatten() {
+        let extra = message.get("extra").unwrap_or(&Value::Null);
+        let at_s = extra.get("timestamp").and_then(Value::as_f64);
+        let body = message.get("content").map_or_else(String::new, flat);
+        let mut say = |role| {
+            out.push(Entry::new(
+                at_s,
+                Kind::Message {
+                    role,
+                    text: body.clone(),
+                },
+            ));
+        };
+        match text(message, "role") {
+            "system" => say(Role::System),
+            "user" if extra.get("returncode").is_none() => say(Role::User),
+            "assistant" => {
+                read_answer(message, extra, at_s, &body, &mut waiting, out);
+            }
+            "tool" | "user" => read_output(message, extra, at_s, &body, &mut waiting, out),
+            "exit" => {
+                let text = format!("exit: {}", text(extra, "exit_status"));
+                let level = Level::Info;
+                out.push(Entry::new(at_s, Kind::Notice { level, text }));
+            }
+            _ => {
+                let text = message.to_string();
+                out.push(Entry::new(at_s, Kind::Raw { text }));
+            }
+        }
+    }
+    let info = document.get("info").unwrap_or(&Value::Null);
+    if !text(info, "exception_str").is_empty() {
+        let text = owned(info, "exception_str");
+        out.push(Entry::new(None, Kind::Error { text }));
+    }
+}
+
+fn read_answer(
+    message: &Value,
+    extra: &Value,
+    at_s: Option<f64>,
+    body: &str,
+    waiting: &mut Vec<String>,
+    out: &mut Out,
+) {
+    let reasoning = owned(message, "reasoning_content");
+    if !reasoning.is_empty() {
+        out.push(Entry::new(at_s, Kind::Reasoning { text: reasoning }));
+    }
+    if !body.is_empty() {
+        let kind = Kind::Message {
+            role: Role::Agent,
+            text: body.to_owned(),
+        };
+        out.push(Entry::new(at_s, kind));
+    }
+    waiting.clear();
+    let actions = extra.get("actions").and_then(Value::as_array);
+    for (at, action) in actions.into_iter().flatten().enumerate() {
+        let id = match text(action, "tool_call_id") {
+            "" => format!("action {at}"),
+            id => id.to_owned(),
+        };
+        let kind = Kind::Command {
+            command: owned(action, "command"),
+            output: String::new(),
+            exit: None,
+            progress: Progress::Running,
+            duration_s: None,
+        };
+        out.begin(&id, Entry::new(at_s, kind));
+        waiting.push(id);
+    }
+    if let Some(usage) = extra.get("response").and_then(|r| r.get("usage")) {
+        out.push(Entry::new(at_s, tokens(usage, extra)));
+    }
+}
+
+fn read_output(
+    message: &Value,
+    extra: &Value,
+    at_s: Option<f64>,
+    body: &str,
+    waiting: &mut Vec<String>,
+    out: &mut Out,
+) {
+    let id = match text(message, "tool_call_id") {
+        "" if waiting.is_empty() => String::new(),
+        "" => waiting.remove(0),
+        id => id.to_owned(),
+    };
+    let shown = match text(extra, "raw_output") {
+        "" => body,
+        raw => raw,
+    };
+    let Some((at, mut entry)) = out.opened(&id) else {
+        let kind = Kind::Tool {
+            name: "output".into(),
+            input: String::new(),
+            output: shown.to_owned(),
+            progress: Progress::Done,
+        };
+        out.push(Entry::new(at_s, kind));
+        return;
+    };
+    if let Kind::Command {
+        command,
+        output,
+        exit,
+        progress,
+        ..
+    } = &mut entry.kind
+    {
+        shown.clone_into(output);
+        *exit = extra.get("returncode").and_then(Value::as_i64);
+        let submitted = command.contains(SUBMIT);
+        *progress = if *exit == Some(0) || submitted {
+            Progress::Done
+        } else {
+            Progress::Failed
+        };
+        if submitted {
+            *exit = None;
+        }
+    }
+    out.replace(at, entry);
+}
+
+fn tokens(usage: &Value, extra: &Value) -> Kind {
+    let detail = |key: &str, inner: &str| usage.get(key).map_or(0, |d| count(d, inner));
+    let cached = detail("prompt_tokens_details", "cached_tokens");
+    let reasoning = detail("completion_tokens_details", "reasoning_tokens");
+    Kind::Usage {
+        usage: Usage {
+            input: count(usage, "prompt_tokens").saturating_sub(cached),
+            cache_read: cached,
+            cache_write: 0,
+            output: count(usage, "completion_tokens").saturating_sub(reasoning),
+            reasoning,
+        },
+        cost_usd: extra.get("cost").and_then(Value::as_f64),
+        total: false,
+    }
+}

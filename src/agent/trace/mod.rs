@@ -1,0 +1,17 @@
+//! An agent's log as one list of [`Entry`], whatever program wrote it.
+//!
+//! The readers are tolerant: unknown events and lines that are not JSON are kept as they are, a
+//! cut last line is normal, and nothing is an error. Shapes: codex `exec --json`, Claude Code
+//! `stream-json`, opencode `run --format json`, mini-swe-agent `traj.json`, plain text.
+
+mod claude;
+mod codex;
+mod entry;
+mod json;
+mod mini;
+mod opencode;
+mod reader;
+mod shell;
+
+pub use entry::{EditKind, Entry, Kind, Progress, Role};
+pub use reader::TraceReader;

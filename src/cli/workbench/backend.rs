@@ -1,0 +1,300 @@
+//! The workbench's seam, over this machine's store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::diff::Compared;
+use crate::domain::case::CaseDetail;
+use crate::domain::{
+    CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task,
+};
+use crate::launch;
+use crate::pipeline::Comparer;
+use crate::store::{self, Home, Request, RunDir, Summary};
+use crate::tui::backend::{
+    Answer, Backend, BackendError, Change, ChangeKind, Count, FileChange, GradeRequest, Guard,
+    JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
+};
+use crate::tui::gpu_view::GpuView;
+
+use super::{logs, machine, watch};
+
+pub struct Store {
+    home: Home,
+    tasks: PathBuf,
+    trees: Comparer,
+}
+
+impl Store {
+    pub fn new(home: Home, tasks: PathBuf) -> Self {
+        Self {
+            trees: Comparer::new(home.clone()),
+            home,
+            tasks,
+        }
+    }
+
+    fn task(&self, id: &str) -> Answer<Task> {
+        let catalog = Catalog::open(&self.tasks).map_err(BackendError::new)?;
+        catalog.usable(id).map_err(BackendError::new)
+    }
+
+    fn summarise(run: &RunDir) -> Answer<RunSummary> {
+        let summary = Summary::of(run).map_err(BackendError::new)?;
+        let live = summary.status.live();
+        Ok(RunSummary {
+            id: summary.run,
+            task: summary.task,
+            source: summary.source,
+            parent: summary.parent,
+            only: summary.only,
+            created_s: summary.created_s,
+            started_s: Some(summary.created_s),
+            ended_s: summary
+                .duration_s
+                .filter(|_| !live)
+                .map(|seconds| summary.created_s + seconds),
+            status: status(summary.status),
+            stage: summary.stage.as_deref().and_then(stage),
+            verdict: summary.verdict,
+            cause: summary.cause,
+            badges: summary.badges,
+            official: summary.official.map(count),
+            probes: summary.probes.map(count),
+            fault: summary.fault,
+        })
+    }
+}
+
+fn count(pair: store::Pair) -> Count {
+    Count {
+        passed: pair.passed,
+        collected: pair.collected,
+    }
+}
+
+fn status(status: store::RunStatus) -> RunStatus {
+    match status {
+        store::RunStatus::Queued => RunStatus::Waiting,
+        store::RunStatus::Running => RunStatus::Running,
+        store::RunStatus::Interrupted => RunStatus::Interrupted,
+        store::RunStatus::Cancelled => RunStatus::Cancelled,
+        store::RunStatus::Fault | store::RunStatus::Finished => RunStatus::Finished,
+    }
+}
+
+/// `probes submission`, as the summary writes it.
+fn stage(words: &str) -> Option<(Stage, Subject)> {
+    let (stage, subject) = words.split_once(' ')?;
+    let subject = [Subject::Gold, Subject::Submission]
+        .into_iter()
+        .find(|s| s.name() == subject)?;
+    let stage = [
+        Stage::Prepare,
+        Stage::Calibrate,
+        Stage::Apply,
+        Stage::Build,
+        Stage::Official,
+        Stage::Probes,
+        Stage::Judge,
+    ]
+    .into_iter()
+    .find(|s| s.name() == stage)?;
+    Some((stage, subject))
+}
+
+impl Backend for Store {
+    fn label(&self) -> String {
+        format!("home {} · engine local", self.home.root().display())
+    }
+
+    fn tasks(&self) -> Answer<TaskList> {
+        self.trees.forget();
+        let mut list = TaskList {
+            dir: self.tasks.clone(),
+            ..TaskList::default()
+        };
+        // a folder without tasks is said in the pane, not as an error
+        if !self.tasks.is_dir() {
+            return Ok(list);
+        }
+        let catalog = Catalog::open(&self.tasks).map_err(BackendError::new)?;
+        for loaded in catalog.load_all().map_err(BackendError::new)? {
+            let broken = loaded.broken();
+            match loaded.task {
+                Some(task) if !broken => list.tasks.push(Arc::new(task)),
+                _ => {
+                    let problems: Vec<String> =
+                        loaded.problems.iter().map(ToString::to_string).collect();
+                    list.problems.push(TaskProblem {
+                        id: loaded.id,
+                        message: problems.join("\n"),
+                    });
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    fn runs(&self) -> Answer<Vec<RunSummary>> {
+        let runs = self.home.list().map_err(BackendError::new)?;
+        // a broken run does not hide the others
+        Ok(runs.iter().filter_map(|run| Self::summarise(run).ok()).collect())
+    }
+
+    fn run(&self, run: &RunId) -> Answer<Option<RunSummary>> {
+        let run = self.home.run(run);
+        if !run.manifest_path().exists() {
+            return Ok(None);
+        }
+        Self::summarise(&run).map(Some)
+    }
+
+    fn journal(&self, run: &RunId, from: u64) -> Answer<JournalChunk> {
+        let run = self.home.run(run);
+        let mut chunk = logs::journal(&run.journal_path(), from)?;
+        let summary = Summary::of(&run).map_err(BackendError::new)?;
+        chunk.status = status(summary.status);
+        Ok(chunk)
+    }
+
+    fn calibration(&self, key: &str) -> Answer<Vec<(Suite, CaseResult)>> {
+        let found = store::kept_calibration(&self.home, key).map_err(BackendError::new)?;
+        let mut results = Vec::new();
+        for (suite, calibrated) in found.map(|c| c.suites).unwrap_or_default() {
+            results.extend(calibrated.cases.into_iter().map(|case| {
+                let result = CaseResult {
+                    id: case.id,
+                    outcome: case.outcome,
+                    phase: Phase::Call,
+                    duration_s: case.duration_s,
+                    ranks: Vec::new(),
+                    message: None,
+                    detail_offset: None,
+                };
+                (suite, result)
+            }));
+        }
+        Ok(results)
+    }
+
+    fn grade(&self, request: &GradeRequest) -> Answer<RunId> {
+        let task = self.task(&request.task)?;
+        let order = launch::Order {
+            source: request.source.clone(),
+            suites: request.suites,
+            engine: EngineChoice::Auto,
+            only: request.only.clone(),
+            parent: request.parent.clone(),
+        };
+        let run = launch::start(&self.home, &task, order).map_err(BackendError::new)?;
+        Ok(run.id())
+    }
+
+    fn cancel(&self, run: &RunId) -> Answer<()> {
+        let run = self.home.run(run);
+        run.request(Request::Cancel).map_err(BackendError::new)
+    }
+
+    fn changes(&self, task: &str, left: &Source, right: &Source) -> Answer<Vec<FileChange>> {
+        let task = self.task(task)?;
+        let files = self
+            .trees
+            .changes(&task, left, right)
+            .map_err(BackendError::new)?;
+        Ok(files.iter().map(change).collect())
+    }
+
+    fn file(&self, task: &str, source: &Source, path: &str) -> Answer<Option<Vec<u8>>> {
+        let task = self.task(task)?;
+        self.trees
+            .file(&task, source, path.as_bytes())
+            .map_err(BackendError::new)
+    }
+
+    fn test_file(&self, task: &str, suite: Suite, path: &str) -> Answer<Option<Vec<u8>>> {
+        let task = self.task(task)?;
+        self.trees
+            .test_file(&task, suite, path)
+            .map_err(BackendError::new)
+    }
+
+    fn case_detail(
+        &self,
+        run: &RunId,
+        subject: Subject,
+        suite: Suite,
+        result: &CaseResult,
+    ) -> Answer<Option<CaseDetail>> {
+        let path = self.home.run(run).cases_path(subject, suite);
+        logs::case_detail(&path, result)
+    }
+
+    fn agent_log(&self, task: &str, submission: &str) -> Answer<Option<LogInfo>> {
+        let task = self.task(task)?;
+        let Some(submission) = task.submission(submission) else {
+            return Ok(None);
+        };
+        let Some(path) = submission.log_path() else {
+            return Ok(None);
+        };
+        let bytes = std::fs::metadata(&path).map_err(|e| place(&path, &e))?.len();
+        let format = submission
+            .spec
+            .log_format
+            .unwrap_or(crate::domain::submission::LogFormat::Text);
+        Ok(Some(LogInfo { format, bytes }))
+    }
+
+    fn outputs(&self, run: &RunId) -> Answer<Vec<LogKey>> {
+        logs::outputs(&self.home.run(run))
+    }
+
+    fn read_log(&self, log: &LogKey, from: u64, max: usize) -> Answer<LogChunk> {
+        let path = match log {
+            LogKey::Agent { task, submission } => {
+                let task = self.task(task)?;
+                task.submission(submission)
+                    .and_then(crate::domain::Submission::log_path)
+                    .ok_or_else(|| BackendError::new("the submission has no log"))?
+            }
+            LogKey::Output {
+                run,
+                subject,
+                suite,
+                rank,
+            } => logs::output_path(&self.home.run(run), *subject, *suite, *rank),
+        };
+        logs::read(&path, from, max)
+    }
+
+    fn watch(&self, sink: Sink<Change>) -> Answer<Guard> {
+        watch::start(&self.home, &self.tasks, sink)
+    }
+
+    fn sample(&self, sink: Sink<GpuView>) -> Answer<Guard> {
+        Ok(machine::sample(&self.home, sink))
+    }
+}
+
+pub fn place(path: &Path, error: &std::io::Error) -> BackendError {
+    BackendError::new(format!("{}: {error}", path.display()))
+}
+
+fn change(file: &Compared) -> FileChange {
+    use crate::diff::patch::Change as Kind;
+    FileChange {
+        path: String::from_utf8_lossy(&file.path).into_owned(),
+        old_path: None,
+        kind: match file.change {
+            Some(Kind::Add) => ChangeKind::Added,
+            Some(Kind::Delete) => ChangeKind::Deleted,
+            None => ChangeKind::Same,
+            Some(_) => ChangeKind::Modified,
+        },
+        added: file.added,
+        deleted: file.removed,
+        binary: file.opaque,
+    }
+}

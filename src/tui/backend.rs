@@ -1,0 +1,267 @@
+//! The seam between the workbench and the world: everything that it reads or asks for.
+//!
+//! The workbench never touches a run directory, a tree or a driver itself. It calls a
+//! [`Backend`], whose methods may block: they run on the blocking pool, never on the thread that
+//! draws, and the newest request of a kind replaces the one that still waits ([`super::jobs`]).
+//! An implementation must be safe to call from several threads at once.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::case::CaseDetail;
+use crate::domain::submission::LogFormat;
+use crate::domain::{
+    Badge, CaseId, CaseResult, Cause, Record, RunId, Source, Stage, Subject, Suite, SuiteChoice,
+    Task, Verdict,
+};
+
+use super::gpu_view::GpuView;
+
+/// Why a request could not be met: one or two sentences that name the place and the mend.
+/// May quote untrusted text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BackendError(pub String);
+
+impl BackendError {
+    pub fn new(message: impl std::fmt::Display) -> Self {
+        Self(message.to_string())
+    }
+}
+
+pub type Answer<T> = Result<T, BackendError>;
+
+/// The tasks that were found, and those that could not be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct TaskList {
+    /// Where they were looked for, as the header shows it.
+    pub dir: PathBuf,
+    pub tasks: Vec<Arc<Task>>,
+    pub problems: Vec<TaskProblem>,
+}
+
+/// A task folder that is not usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskProblem {
+    /// The folder's name.
+    pub id: String,
+    /// File, line and mend.
+    pub message: String,
+}
+
+/// Whether somebody works on a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RunStatus {
+    /// Written, but no worker took it up yet.
+    #[default]
+    Waiting,
+    Running,
+    Finished,
+    /// Its journal ends mid-way and its worker is gone.
+    Interrupted,
+    Cancelled,
+}
+
+impl RunStatus {
+    /// A worker holds the run, or soon will.
+    pub fn live(self) -> bool {
+        matches!(self, RunStatus::Waiting | RunStatus::Running)
+    }
+}
+
+/// How many cases of a suite passed so far, of how many collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub passed: usize,
+    pub collected: usize,
+}
+
+/// A run as lists show it. Cheap to make: a thousand of them come in one answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    pub id: RunId,
+    pub task: String,
+    pub source: Source,
+    /// The run whose cases are run again here.
+    pub parent: Option<RunId>,
+    /// How many cases were asked for; 0: all of the suites.
+    pub only: usize,
+    /// Seconds since the epoch, like every time here.
+    pub created_s: f64,
+    pub started_s: Option<f64>,
+    pub ended_s: Option<f64>,
+    pub status: RunStatus,
+    pub stage: Option<(Stage, Subject)>,
+    pub verdict: Option<Verdict>,
+    pub cause: Option<Cause>,
+    pub badges: Vec<Badge>,
+    /// The submission's counts (gold's where gold is what runs); absent: not begun, or not asked.
+    pub official: Option<Count>,
+    pub probes: Option<Count>,
+    pub fault: Option<String>,
+}
+
+/// A piece of a run's journal.
+#[derive(Clone, Debug, Default)]
+pub struct JournalChunk {
+    pub records: Vec<Record>,
+    /// Byte offset to ask from next time: after the last whole line.
+    pub next: u64,
+    pub status: RunStatus,
+    /// The journal shrank or was replaced: forget what was folded and start from these records.
+    pub restarted: bool,
+}
+
+/// A text file that grows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LogKey {
+    /// A submission's recorded agent log.
+    Agent { task: String, submission: String },
+    /// What a suite's processes printed: `output/<subject>-<suite>-<rank>.log`.
+    Output {
+        run: RunId,
+        subject: Subject,
+        suite: Suite,
+        rank: u32,
+    },
+}
+
+/// Raw bytes of a [`LogKey`].
+#[derive(Clone, Debug, Default)]
+pub struct LogChunk {
+    pub bytes: Vec<u8>,
+    pub next: u64,
+    /// Nothing more is there now.
+    pub at_end: bool,
+}
+
+/// What an agent log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogInfo {
+    pub format: LogFormat,
+    pub bytes: u64,
+}
+
+/// One file that differs between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// In the right tree; for a deleted file, in the left one.
+    pub path: String,
+    /// In the left tree, where it is another.
+    pub old_path: Option<String>,
+    pub kind: ChangeKind,
+    pub added: usize,
+    pub deleted: usize,
+    pub binary: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    Added,
+    Deleted,
+    Modified,
+    Renamed,
+    Mode,
+    /// The same on both sides; listed because both changed it from base.
+    Same,
+}
+
+/// Both sides of a file; absent where the tree does not have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilePair {
+    pub left: Option<Vec<u8>>,
+    pub right: Option<Vec<u8>>,
+}
+
+/// What to grade.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradeRequest {
+    pub task: String,
+    pub source: Source,
+    pub suites: SuiteChoice,
+    /// Only these cases; empty: all.
+    pub only: Vec<CaseId>,
+    /// The run whose cases are run again.
+    pub parent: Option<RunId>,
+}
+
+/// Something in the store or the catalog changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// A run appeared or went.
+    Runs,
+    /// This run's folder changed.
+    Run(RunId),
+    Tasks,
+}
+
+/// Called from any thread; must return at once.
+pub type Sink<T> = Box<dyn Fn(T) + Send + Sync>;
+
+/// Keeps something going until it is dropped.
+pub struct Guard(#[allow(dead_code)] Box<dyn Any + Send>);
+
+impl Guard {
+    pub fn new(inner: impl Any + Send) -> Self {
+        Self(Box::new(inner))
+    }
+}
+
+/// What the workbench asks of the world.
+pub trait Backend: Send + Sync + 'static {
+    /// One short phrase for the header: the home and the engine.
+    fn label(&self) -> String;
+
+    fn tasks(&self) -> Answer<TaskList>;
+
+    /// All runs of the home, in any order.
+    fn runs(&self) -> Answer<Vec<RunSummary>>;
+
+    /// One run, after it changed; `None`: it is gone.
+    fn run(&self, run: &RunId) -> Answer<Option<RunSummary>>;
+
+    /// The whole lines of a run's journal from byte `from` on.
+    fn journal(&self, run: &RunId, from: u64) -> Answer<JournalChunk>;
+
+    /// Gold's outcomes on record under a calibration key, for a run that did not run gold itself.
+    fn calibration(&self, key: &str) -> Answer<Vec<(Suite, CaseResult)>>;
+
+    /// Writes a run directory and starts its worker.
+    fn grade(&self, request: &GradeRequest) -> Answer<RunId>;
+
+    fn cancel(&self, run: &RunId) -> Answer<()>;
+
+    /// The files that differ between two solutions of a task, in the order of their paths.
+    fn changes(&self, task: &str, left: &Source, right: &Source) -> Answer<Vec<FileChange>>;
+
+    /// One file of a solution's tree; `None`: not there.
+    fn file(&self, task: &str, source: &Source, path: &str) -> Answer<Option<Vec<u8>>>;
+
+    /// One file of a suite's tree, by its path in the work tree; `None`: not there.
+    fn test_file(&self, task: &str, suite: Suite, path: &str) -> Answer<Option<Vec<u8>>>;
+
+    /// The long story of a finished case; `None`: nothing was kept.
+    fn case_detail(
+        &self,
+        run: &RunId,
+        subject: Subject,
+        suite: Suite,
+        result: &CaseResult,
+    ) -> Answer<Option<CaseDetail>>;
+
+    /// Format and size of an agent log; `None`: the submission has none.
+    fn agent_log(&self, task: &str, submission: &str) -> Answer<Option<LogInfo>>;
+
+    /// The output files that a run has so far, in the order in which they were made.
+    fn outputs(&self, run: &RunId) -> Answer<Vec<LogKey>>;
+
+    /// At most `max` bytes from `from` on.
+    fn read_log(&self, log: &LogKey, from: u64, max: usize) -> Answer<LogChunk>;
+
+    /// Tells of changes until the guard is dropped, without polling.
+    fn watch(&self, sink: Sink<Change>) -> Answer<Guard>;
+
+    /// Samples GPUs and the machine about once a second until the guard is dropped.
+    fn sample(&self, sink: Sink<GpuView>) -> Answer<Guard>;
+}

@@ -1,0 +1,288 @@
+//! Effects carried out: on the blocking pool, their answers as messages.
+//!
+//! Requests fall into lanes. A lane runs one at a time and keeps at most one waiting: a newer
+//! one takes its place, because only the newest selection matters. What must not be lost (a
+//! grade, a cancel) has no lane and runs at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+
+use crate::agent::trace::TraceReader;
+use crate::domain::submission::LogFormat;
+use crate::domain::{RunId, Suite};
+
+use super::backend::{Answer, Backend, FilePair, LogKey};
+use super::effect::Effect;
+use super::highlight::highlight;
+use super::msg::{Excerpt, LogDelta, Msg};
+use super::panes::diff::state::DiffFile;
+
+/// Bytes of a log read at a time.
+const PIECE: usize = 1 << 20;
+/// Bytes of a log read at most: what comes after is said to be cut.
+const LOG_CAP: u64 = 64 << 20;
+/// Source lines shown on each side of a frame.
+const AROUND: u32 = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Lane {
+    Tasks,
+    Runs,
+    Run(RunId),
+    Journal(RunId),
+    Changes,
+    File,
+    Detail,
+    Excerpt,
+    AgentLog,
+    Outputs,
+    Log,
+}
+
+fn lane(effect: &Effect) -> Option<Lane> {
+    Some(match effect {
+        Effect::LoadTasks => Lane::Tasks,
+        Effect::LoadRuns => Lane::Runs,
+        Effect::LoadRun(run) => Lane::Run(run.clone()),
+        Effect::LoadJournal { run, .. } => Lane::Journal(run.clone()),
+        Effect::LoadChanges(_) => Lane::Changes,
+        Effect::LoadFile { .. } => Lane::File,
+        Effect::LoadDetail { .. } => Lane::Detail,
+        Effect::LoadExcerpt { .. } => Lane::Excerpt,
+        Effect::FindAgentLog(_) => Lane::AgentLog,
+        Effect::LoadOutputs(_) => Lane::Outputs,
+        Effect::ReadLog { .. } => Lane::Log,
+        _ => return None,
+    })
+}
+
+/// Where a log's reader stands.
+struct Reading {
+    key: LogKey,
+    reader: TraceReader,
+    next: u64,
+}
+
+/// What a worker thread needs.
+#[derive(Clone)]
+struct Shared {
+    backend: Arc<dyn Backend>,
+    reading: Arc<Mutex<Option<Reading>>>,
+}
+
+pub struct Jobs {
+    shared: Shared,
+    answers: mpsc::UnboundedSender<(Option<LaneId>, Msg)>,
+    /// Lanes with a request under way, and the one that waits.
+    busy: HashMap<Lane, Option<Effect>>,
+    /// Ticket of the file whose colours are still wanted.
+    newest: Arc<AtomicU64>,
+}
+
+/// Names the lane that a finished request leaves free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneId(Lane);
+
+pub type Answers = mpsc::UnboundedReceiver<(Option<LaneId>, Msg)>;
+
+impl Jobs {
+    pub fn new(backend: Arc<dyn Backend>) -> (Self, Answers) {
+        let (answers, receiver) = mpsc::unbounded_channel();
+        let jobs = Self {
+            shared: Shared {
+                backend,
+                reading: Arc::default(),
+            },
+            answers,
+            busy: HashMap::new(),
+            newest: Arc::default(),
+        };
+        (jobs, receiver)
+    }
+
+    /// Starts a request, or lets it wait for its lane.
+    pub fn start(&mut self, effect: Effect) {
+        if let Effect::Highlight(wanted) = effect {
+            let newest = Arc::clone(&self.newest);
+            newest.store(wanted.ticket, Ordering::Relaxed);
+            let answers = self.answers.clone();
+            tokio::task::spawn_blocking(move || {
+                highlight(&wanted, &newest, |piece| {
+                    let _ = answers.send((None, Msg::Colours(piece)));
+                });
+            });
+            return;
+        }
+        let lane = lane(&effect);
+        if let Some(lane) = &lane {
+            if let Some(waiting) = self.busy.get_mut(lane) {
+                *waiting = Some(effect);
+                return;
+            }
+            self.busy.insert(lane.clone(), None);
+        }
+        let shared = self.shared.clone();
+        let answers = self.answers.clone();
+        tokio::task::spawn_blocking(move || {
+            let msg = shared.carry_out(effect);
+            // the receiver is gone when the workbench ends: nobody waits then
+            let _ = answers.send((lane.map(LaneId), msg));
+        });
+    }
+
+    /// A request of this lane ended: the one that waited begins.
+    pub fn ended(&mut self, lane: Option<LaneId>) {
+        if let Some(LaneId(lane)) = lane
+            && let Some(Some(waiting)) = self.busy.remove(&lane)
+        {
+            self.start(waiting);
+        }
+    }
+}
+
+impl Shared {
+    fn carry_out(&self, effect: Effect) -> Msg {
+        let backend = &*self.backend;
+        match effect {
+            Effect::LoadTasks => Msg::Tasks(backend.tasks()),
+            Effect::LoadRuns => Msg::Runs(backend.runs()),
+            Effect::LoadRun(run) => {
+                let answer = backend.run(&run);
+                Msg::Run(run, answer)
+            }
+            Effect::LoadJournal { run, from } => {
+                let answer = backend.journal(&run, from);
+                Msg::Journal(run, answer)
+            }
+            Effect::LoadCalibration { run, key } => {
+                Msg::Calibration(run, backend.calibration(&key))
+            }
+            Effect::Grade(request) => {
+                let answer = backend.grade(&request);
+                Msg::Started(request, answer)
+            }
+            Effect::Cancel(run) => {
+                let answer = backend.cancel(&run);
+                Msg::Cancelled(run, answer)
+            }
+            Effect::LoadChanges(comparison) => {
+                let answer =
+                    backend.changes(&comparison.task, &comparison.left, &comparison.right);
+                Msg::Changes(comparison, answer)
+            }
+            Effect::LoadFile {
+                comparison,
+                path,
+                old_path,
+            } => {
+                let left_path = old_path.as_deref().unwrap_or(&path);
+                let answer = backend
+                    .file(&comparison.task, &comparison.left, left_path)
+                    .and_then(|left| {
+                        let right = backend.file(&comparison.task, &comparison.right, &path)?;
+                        Ok(Box::new(DiffFile::new(FilePair { left, right })))
+                    });
+                Msg::File(comparison, path, answer)
+            }
+            Effect::LoadDetail {
+                run,
+                subject,
+                suite,
+                result,
+            } => {
+                let answer = backend.case_detail(&run, subject, suite, &result);
+                Msg::Detail(run, suite, result.id, answer)
+            }
+            Effect::LoadExcerpt {
+                comparison,
+                suite,
+                case,
+                frame,
+                path,
+                line,
+            } => {
+                let answer = self.excerpt(&comparison, suite, &path, line);
+                Msg::Excerpt(case, frame, answer)
+            }
+            Effect::FindAgentLog(key) => {
+                let answer = match &key {
+                    LogKey::Agent { task, submission } => backend.agent_log(task, submission),
+                    LogKey::Output { .. } => Ok(None),
+                };
+                Msg::AgentLog(key, answer)
+            }
+            Effect::LoadOutputs(run) => {
+                let answer = backend.outputs(&run);
+                Msg::Outputs(run, answer)
+            }
+            Effect::ReadLog {
+                key,
+                format,
+                restart,
+            } => {
+                let answer = self.read_log(&key, format, restart);
+                Msg::Log(key, answer)
+            }
+            // the loop's own
+            Effect::Highlight(_) | Effect::Repaint | Effect::Suspend | Effect::Quit => Msg::Tick,
+        }
+    }
+
+    fn excerpt(
+        &self,
+        comparison: &super::state::Comparison,
+        suite: Suite,
+        path: &str,
+        line: u32,
+    ) -> Answer<Option<Excerpt>> {
+        // tests first: their files may stand in the submission's tree as well, and are replaced
+        let bytes = match self.backend.test_file(&comparison.task, suite, path)? {
+            Some(bytes) => Some(bytes),
+            None => self
+                .backend
+                .file(&comparison.task, &comparison.right, path)?,
+        };
+        Ok(bytes.map(|bytes| {
+            let from = line.saturating_sub(AROUND).max(1);
+            let text = String::from_utf8_lossy(&bytes);
+            let lines = text
+                .lines()
+                .skip(from as usize - 1)
+                .take((line + AROUND + 1).saturating_sub(from) as usize)
+                .map(str::to_owned)
+                .collect();
+            Excerpt {
+                path: path.to_owned(),
+                from,
+                lines,
+            }
+        }))
+    }
+
+    fn read_log(&self, key: &LogKey, format: LogFormat, restart: bool) -> Answer<LogDelta> {
+        let Ok(mut slot) = self.reading.lock() else {
+            return Err(super::backend::BackendError::new("the log reader failed"));
+        };
+        let mut reading = match slot.take() {
+            Some(reading) if reading.key == *key && !restart => reading,
+            _ => Reading {
+                key: key.clone(),
+                reader: TraceReader::new(format),
+                next: 0,
+            },
+        };
+        let chunk = self.backend.read_log(key, reading.next, PIECE)?;
+        reading.next = chunk.next;
+        let mut entries = reading.reader.feed(&chunk.bytes);
+        let cut = reading.next >= LOG_CAP && !chunk.at_end;
+        let more = !chunk.at_end && !cut && !chunk.bytes.is_empty();
+        if !more {
+            entries.extend(reading.reader.tail());
+        }
+        *slot = Some(reading);
+        Ok(LogDelta { entries, more, cut })
+    }
+}

@@ -1,0 +1,47 @@
+//! The workbench: a terminal over runs.
+//!
+//! It reads and asks through one seam, [`backend::Backend`]; it never touches a sandbox, a tree
+//! or an environment. One loop ([`run`]) turns keys, signals, answers and samples into
+//! [`msg::Msg`]; [`update::update`] alone changes the [`state::App`] and says what to do next
+//! ([`effect::Effect`]); [`draw::draw`] shows it, only when something that is seen changed.
+//!
+//! - [`action`] one table of what can be done; keymap, help, hints and tests come from it
+//! - [`keymap`], [`possible`] keys of the table, and when an action is possible
+//! - [`layout`] size classes and layouts to rectangles
+//! - [`panes`], [`widgets`], [`overlays`] what is seen
+//! - [`theme`], [`caps`] roles to styles at the terminal's colour depth
+//! - [`text`], [`ansi`] untrusted text made safe
+//! - [`highlight`] syntax colours on a worker thread
+//! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
+//! - [`term`] entering and leaving the terminal, signals, hang-ups
+
+pub mod action;
+pub mod ansi;
+pub mod backend;
+pub mod caps;
+pub mod draw;
+pub mod effect;
+pub mod gpu_view;
+pub mod highlight;
+pub mod jobs;
+pub mod keymap;
+pub mod layout;
+pub mod msg;
+pub mod overlays;
+pub mod panes;
+pub mod possible;
+pub mod run;
+pub mod state;
+pub mod term;
+pub mod text;
+pub mod theme;
+pub mod update;
+pub mod widgets;
+
+pub use backend::Backend;
+pub use run::{Options, WorkbenchError, run};
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

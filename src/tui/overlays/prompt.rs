@@ -1,0 +1,119 @@
+//! One line of text being typed: a filter or a search.
+
+use crossterm::event::KeyCode;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::tui::keymap::Key;
+
+/// Longest filter or search, in bytes: a pasted file is no filter.
+const LONGEST: usize = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptFor {
+    TasksFilter,
+    CasesFilter,
+    LogSearch,
+    DiffSearch,
+}
+
+impl PromptFor {
+    pub fn label(self) -> &'static str {
+        match self {
+            PromptFor::TasksFilter => "filter tasks",
+            PromptFor::CasesFilter => "filter cases",
+            PromptFor::LogSearch => "search log",
+            PromptFor::DiffSearch => "search diff",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    pub what: PromptFor,
+    pub text: String,
+    /// What was there before, for esc.
+    pub before: String,
+}
+
+/// What a key did to the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typed {
+    Changed,
+    Nothing,
+    Accept,
+    Abort,
+}
+
+impl Prompt {
+    pub fn new(what: PromptFor, text: &str) -> Self {
+        Self {
+            what,
+            text: text.to_owned(),
+            before: text.to_owned(),
+        }
+    }
+
+    pub fn key(&mut self, key: Key) -> Typed {
+        match (key.code, key.ctrl) {
+            (KeyCode::Enter, _) => Typed::Accept,
+            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => Typed::Abort,
+            (KeyCode::Backspace, false) => {
+                let keep = self
+                    .text
+                    .grapheme_indices(true)
+                    .next_back()
+                    .map_or(0, |(at, _)| at);
+                self.text.truncate(keep);
+                Typed::Changed
+            }
+            (KeyCode::Char('u'), true) => {
+                self.text.clear();
+                Typed::Changed
+            }
+            (KeyCode::Char('w'), true) => {
+                let trimmed = self.text.trim_end();
+                let keep = trimmed.rfind(' ').map_or(0, |at| at + 1);
+                self.text.truncate(keep);
+                Typed::Changed
+            }
+            (KeyCode::Char(c), false) => {
+                self.insert(c.encode_utf8(&mut [0; 4]));
+                Typed::Changed
+            }
+            _ => Typed::Nothing,
+        }
+    }
+
+    /// Adds typed or pasted text: the first line of it.
+    pub fn insert(&mut self, text: &str) {
+        let line = text.lines().next().unwrap_or("");
+        for c in line.chars().filter(|c| !c.is_control()) {
+            if self.text.len() + c.len_utf8() > LONGEST {
+                break;
+            }
+            self.text.push(c);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn editing_keeps_graphemes_whole() {
+        let mut prompt = Prompt::new(PromptFor::CasesFilter, "ab e\u{301}");
+        assert_eq!(prompt.key(Key::plain(KeyCode::Backspace)), Typed::Changed);
+        assert_eq!(prompt.text, "ab ");
+        prompt.insert("x\u{1b}y\nsecond");
+        assert_eq!(prompt.text, "ab xy");
+        let ctrl_w = Key {
+            code: KeyCode::Char('w'),
+            ctrl: true,
+        };
+        prompt.key(ctrl_w);
+        assert_eq!(prompt.text, "ab ");
+        prompt.insert(&"z".repeat(5000));
+        assert_eq!(prompt.text.len(), LONGEST);
+    }
+}

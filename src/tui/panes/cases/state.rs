@@ -1,0 +1,304 @@
+//! The cases of both suites, gold's outcome beside the submission's.
+
+use std::collections::HashSet;
+
+use crate::domain::case::{CaseDetail, Frame};
+use crate::domain::run_state::SuiteState;
+use crate::domain::{CaseId, CaseResult, Outcome, Source, Subject, Suite};
+use crate::tui::backend::Answer;
+use crate::tui::msg::Excerpt;
+use crate::tui::state::{App, OpenRun};
+
+/// What is known of a case on one subject.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    Done(Outcome),
+    Running,
+    NotRun,
+    /// Nothing on record.
+    #[default]
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseRow {
+    pub suite: Suite,
+    pub id: CaseId,
+    pub gold: Mark,
+    pub this: Mark,
+    /// On the newest rerun of cases, where this one was asked for.
+    pub rerun: Mark,
+    pub duration_s: Option<f64>,
+    pub running_since_s: Option<f64>,
+    pub claim: Option<String>,
+}
+
+impl CaseRow {
+    /// It ended, and not well.
+    pub fn not_passed(&self) -> bool {
+        matches!(self.this, Mark::Done(outcome) if !outcome.passed())
+    }
+
+    /// Gold passes it, this does not: a failing case (METHOD.md section 7).
+    pub fn rejected(&self) -> bool {
+        self.gold == Mark::Done(Outcome::Passed) && self.not_passed()
+    }
+}
+
+/// The long story of the selected case.
+#[derive(Clone, Debug)]
+pub struct Why {
+    pub suite: Suite,
+    pub id: CaseId,
+    pub loading: bool,
+    /// It was asked for after the case had ended: nothing more will come.
+    pub done: bool,
+    pub error: Option<String>,
+    pub detail: Option<CaseDetail>,
+    pub frames: Vec<Frame>,
+    pub frame: usize,
+    pub excerpt: Option<Excerpt>,
+    pub scroll: usize,
+    pub skip: usize,
+    /// Rows of the whole story at most: where scrolling ends.
+    pub height: usize,
+}
+
+impl Why {
+    pub fn new(suite: Suite, id: CaseId) -> Self {
+        Self {
+            suite,
+            id,
+            loading: false,
+            done: false,
+            error: None,
+            detail: None,
+            frames: Vec::new(),
+            frame: 0,
+            excerpt: None,
+            scroll: 0,
+            skip: 0,
+            height: 0,
+        }
+    }
+
+    pub fn take(&mut self, answer: Answer<Option<CaseDetail>>) {
+        self.loading = false;
+        match answer {
+            Ok(detail) => {
+                let detail = detail.unwrap_or_default();
+                self.height = detail.traceback.lines().count()
+                    + detail
+                        .sections
+                        .iter()
+                        .map(|(_, text)| text.lines().count() + 1)
+                        .sum::<usize>()
+                    + detail.frames.len()
+                    + 16;
+                self.frames.clone_from(&detail.frames);
+                // the innermost frame is where it went wrong
+                self.frame = self.frames.len().saturating_sub(1);
+                self.detail = Some(detail);
+            }
+            Err(error) => self.error = Some(error.0),
+        }
+    }
+
+    pub fn step_frame(&mut self, forward: bool) -> bool {
+        let last = self.frames.len().saturating_sub(1);
+        let to = if forward {
+            (self.frame + 1).min(last)
+        } else {
+            self.frame.saturating_sub(1)
+        };
+        std::mem::replace(&mut self.frame, to) != to
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct CasesState {
+    pub all: Vec<CaseRow>,
+    /// Indices of `all` that pass the filters.
+    pub shown: Vec<usize>,
+    /// Index of `shown`.
+    pub selected: usize,
+    pub offset: usize,
+    pub only_rejected: bool,
+    pub suite: Option<Suite>,
+    pub filter: String,
+    pub why: Option<Why>,
+    /// The traceback has the whole pane.
+    pub why_open: bool,
+}
+
+impl CasesState {
+    pub fn selected_row(&self) -> Option<&CaseRow> {
+        self.shown
+            .get(self.selected)
+            .and_then(|at| self.all.get(*at))
+    }
+
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.shown.clear();
+        self.selected = 0;
+        self.offset = 0;
+        self.why = None;
+    }
+
+    pub fn rejected(&self) -> usize {
+        self.all.iter().filter(|row| row.rejected()).count()
+    }
+
+    pub fn filtered(&self) -> bool {
+        self.only_rejected || self.suite.is_some() || !self.filter.is_empty()
+    }
+
+    /// Applies the filters; the selection stays on its case where it is still shown.
+    pub fn refilter(&mut self) {
+        let before = self.selected_row().map(|row| (row.suite, row.id.clone()));
+        let needle = self.filter.to_lowercase();
+        self.shown = (0..self.all.len())
+            .filter(|at| {
+                self.all.get(*at).is_some_and(|row| {
+                    (!self.only_rejected || row.rejected())
+                        && self.suite.is_none_or(|suite| suite == row.suite)
+                        && (needle.is_empty() || row.id.as_str().to_lowercase().contains(&needle))
+                })
+            })
+            .collect();
+        let found = before.and_then(|(suite, id)| {
+            self.shown.iter().position(|at| {
+                self.all
+                    .get(*at)
+                    .is_some_and(|row| row.suite == suite && row.id == id)
+            })
+        });
+        self.selected =
+            found.unwrap_or_else(|| self.selected.min(self.shown.len().saturating_sub(1)));
+    }
+
+    /// Moves to the next or previous case that did not pass.
+    pub fn step_failing(&mut self, forward: bool) -> bool {
+        let fails = |at: &usize| {
+            self.shown
+                .get(*at)
+                .and_then(|i| self.all.get(*i))
+                .is_some_and(CaseRow::not_passed)
+        };
+        let found = if forward {
+            (self.selected + 1..self.shown.len()).find(fails)
+        } else {
+            (0..self.selected.min(self.shown.len())).rev().find(fails)
+        };
+        if let Some(at) = found {
+            self.selected = at;
+        }
+        found.is_some()
+    }
+}
+
+/// The subject whose outcomes stand in the right column: a run of gold may report only gold.
+pub fn shown_subject(run: &OpenRun, source: Option<&Source>) -> Subject {
+    let graded = Suite::ALL
+        .iter()
+        .any(|suite| run.state.suite(Subject::Submission, *suite).is_some());
+    if !graded && source == Some(&Source::Gold) {
+        Subject::Gold
+    } else {
+        Subject::Submission
+    }
+}
+
+/// The result of a case that the right column shows.
+pub fn shown_result<'a>(app: &'a App, suite: Suite, id: &CaseId) -> Option<&'a CaseResult> {
+    let run = app.open.as_ref()?;
+    run.result(shown_subject(run, app.target.source.as_ref()), suite, id)
+}
+
+/// Makes the rows anew from the open run, in the order of collection: gold's first, then what
+/// only the submission has.
+pub fn rebuild(app: &mut App) {
+    let Some(run) = &app.open else {
+        app.cases.clear();
+        return;
+    };
+    let subject = shown_subject(run, app.target.source.as_ref());
+    let task = app.target.task.as_deref().and_then(|id| app.task(id));
+    let mut rows = Vec::new();
+    for suite in Suite::ALL {
+        let gold = run.state.suite(Subject::Gold, suite);
+        let this = run.state.suite(subject, suite);
+        let gold_order = gold.map_or(&[][..], |s| &s.order);
+        let this_order = this.map_or(&[][..], |s| &s.order);
+        let recorded = run.gold_order.iter().filter(|(s, _)| *s == suite);
+        let in_gold: HashSet<&CaseId> = gold_order.iter().collect();
+        let in_this: HashSet<&CaseId> = this_order.iter().collect();
+        let again = app
+            .rerun
+            .as_ref()
+            .and_then(|rerun| rerun.state.suite(Subject::Submission, suite));
+        let in_rerun: HashSet<&CaseId> =
+            again.map_or(&[][..], |s| &s.order).iter().collect();
+        let mut seen = HashSet::new();
+        let order = gold_order
+            .iter()
+            .chain(recorded.map(|(_, id)| id))
+            .chain(this_order);
+        for id in order {
+            if !seen.insert(id) {
+                continue;
+            }
+            let result = run.result(subject, suite, id);
+            let gold_result = run.result(Subject::Gold, suite, id);
+            let graded = || {
+                let grade = run.state.grade.as_ref()?;
+                grade.cases.iter().find(|c| c.suite == suite && c.id == *id)
+            };
+            let gold_mark = match gold_result {
+                Some(result) => Mark::Done(result.outcome),
+                None => match mark(gold, &in_gold, id) {
+                    Mark::Unknown => graded().map_or(Mark::Unknown, |c| Mark::Done(c.gold)),
+                    known => known,
+                },
+            };
+            let this_mark = match result {
+                Some(result) => Mark::Done(result.outcome),
+                None => match (mark(this, &in_this, id), run.state.finished()) {
+                    // what never came is in the grade as missing
+                    (_, true) => graded().map_or(Mark::NotRun, |c| Mark::Done(c.outcome)),
+                    (Mark::Unknown, false) => Mark::NotRun,
+                    (known, false) => known,
+                },
+            };
+            let rerun = app.rerun.as_ref().map_or(Mark::Unknown, |rerun| {
+                match rerun.result(Subject::Submission, suite, id) {
+                    Some(result) => Mark::Done(result.outcome),
+                    None => mark(again, &in_rerun, id),
+                }
+            });
+            rows.push(CaseRow {
+                suite,
+                id: id.clone(),
+                gold: gold_mark,
+                this: this_mark,
+                rerun,
+                duration_s: result.or(gold_result).map(|r| r.duration_s),
+                running_since_s: this.and_then(|s| s.running.get(id)).copied(),
+                claim: task
+                    .and_then(|task| task.claim_of(id.function()))
+                    .map(|claim| claim.id.clone()),
+            });
+        }
+    }
+    app.cases.all = rows;
+    app.cases.refilter();
+}
+
+fn mark(suite: Option<&SuiteState>, known: &HashSet<&CaseId>, id: &CaseId) -> Mark {
+    match suite {
+        Some(suite) if suite.running.contains_key(id) => Mark::Running,
+        Some(_) if known.contains(id) => Mark::NotRun,
+        _ => Mark::Unknown,
+    }
+}

@@ -1,0 +1,6 @@
+//! The gpu pane: GPUs or the reason why there are none, and the machine beside them.
+
+pub mod draw;
+pub mod state;
+
+pub use state::GpuState;

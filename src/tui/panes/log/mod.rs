@@ -1,0 +1,7 @@
+//! The log pane: one entry after the other, only the visible rows built.
+
+pub mod draw;
+pub mod rows;
+pub mod state;
+
+pub use state::{Anchor, LogSource, LogState};

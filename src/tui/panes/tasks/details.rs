@@ -1,0 +1,165 @@
+//! A card about what is selected: the task, where the submission came from, how its run stands.
+
+use ratatui::text::{Line, Span};
+
+use crate::domain::{Source, Task};
+use crate::tui::backend::RunSummary;
+use crate::tui::panes::words;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Canvas, figures};
+
+use super::state::Node;
+
+pub fn draw(canvas: &mut Canvas<'_>) {
+    let app = canvas.app;
+    let rule = app.ui.glyphs.rule.repeat(canvas.width());
+    let line = Line::from(canvas.span(Role::Border, rule));
+    canvas.put(0, &line);
+    let Some(row) = app.tree.row() else { return };
+    let width = canvas.width().saturating_sub(2);
+    let mut rows: Vec<Line<'static>> = Vec::new();
+    let task = app.task(&row.task);
+    match &row.node {
+        Node::Problem(message) => {
+            for line in text::wrap(message, width, 12) {
+                rows.push(Line::from(canvas.span(Role::Bad, line)));
+            }
+        }
+        Node::Task => {
+            if let Some(task) = task {
+                task_rows(canvas, task, width, &mut rows);
+            }
+        }
+        Node::Source(source) | Node::Run(source, _) => {
+            if let Some(task) = task {
+                source_rows(canvas, task, source, width, &mut rows);
+            }
+            let run = app.target.run.as_ref().and_then(|id| app.summary(id));
+            if let Some(run) = run {
+                run_rows(canvas, run, width, &mut rows);
+            }
+        }
+    }
+    for (at, line) in rows.iter().enumerate() {
+        canvas.put_at(at + 1, 1, line);
+    }
+}
+
+fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line<'static>>) {
+    let spec = &task.spec;
+    for line in text::wrap(&spec.title, width, 2) {
+        rows.push(Line::from(canvas.span(Role::Strong, line)));
+    }
+    let probed = if spec.suites.probes.is_some() {
+        format!("{} claims", spec.claims.len())
+    } else {
+        "unprobed".to_owned()
+    };
+    let facts = format!("{} · {probed}", text::clean(&spec.repository));
+    rows.push(Line::from(canvas.dim(text::cut(
+        &facts,
+        width,
+        canvas.app.ui.glyphs.ellipsis,
+    ))));
+    for line in text::wrap(&spec.summary, width, 6) {
+        rows.push(Line::from(canvas.span(Role::Text, line)));
+    }
+}
+
+fn source_rows(
+    canvas: &Canvas<'_>,
+    task: &Task,
+    source: &Source,
+    width: usize,
+    rows: &mut Vec<Line<'static>>,
+) {
+    let cut = |words: &str| text::cut(words, width, canvas.app.ui.glyphs.ellipsis);
+    match source {
+        Source::Gold => {
+            rows.push(Line::from(canvas.span(Role::Strong, "gold")));
+            rows.push(Line::from(canvas.dim(cut(
+                "the merged change: the reference that calibrates the task",
+            ))));
+        }
+        Source::Base => {
+            rows.push(Line::from(canvas.span(Role::Strong, "base")));
+            rows.push(Line::from(
+                canvas.dim(cut("the repository just before the change")),
+            ));
+        }
+        Source::Patch { file } => {
+            rows.push(Line::from(canvas.span(Role::Strong, "patch")));
+            rows.push(Line::from(canvas.dim(text::cut_start(
+                &file.display().to_string(),
+                width,
+                canvas.app.ui.glyphs.ellipsis,
+            ))));
+        }
+        Source::Submission { name } => {
+            let Some(submission) = task.submission(name) else {
+                return;
+            };
+            let spec = &submission.spec;
+            let mut who = format!("{} · {}", spec.agent, spec.model);
+            if let Some(effort) = &spec.effort {
+                who = format!("{who} · {effort}");
+            }
+            rows.push(Line::from(canvas.span(Role::Strong, cut(&who))));
+            let mut facts = Vec::new();
+            if let Some(minutes) = spec.minutes {
+                facts.push(figures::duration(minutes * 60.0));
+            }
+            if let Some(usage) = &spec.usage {
+                facts.push(format!(
+                    "in {} out {}",
+                    figures::tokens(usage.input + usage.cache_read + usage.cache_write),
+                    figures::tokens(usage.output + usage.reasoning)
+                ));
+            }
+            if let Some(cost) = spec.cost_usd {
+                facts.push(format!("${cost:.2}"));
+            }
+            if let Some(expected) = spec.expected {
+                facts.push(format!("expected {}", expected.name()));
+            }
+            if !facts.is_empty() {
+                rows.push(Line::from(canvas.dim(cut(&facts.join(" · ")))));
+            }
+            if let Some(note) = &spec.note {
+                for line in text::wrap(note, width, 3) {
+                    rows.push(Line::from(canvas.dim(line)));
+                }
+            }
+        }
+    }
+}
+
+fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<Line<'static>>) {
+    let app = canvas.app;
+    rows.push(Line::default());
+    let (word, role) = words::standing(app, run);
+    let mut first = vec![canvas.span(role, word)];
+    for badge in &run.badges {
+        first.push(canvas.span(Role::Badge, format!(" {}", badge.name())));
+    }
+    if let Some(cause) = run.cause {
+        first.push(canvas.dim(format!("  cause {}", cause.name())));
+    }
+    if !run.status.live() {
+        first.push(canvas.dim(format!("  {}", words::elapsed(app, run))));
+    }
+    rows.push(Line::from(first));
+    let pair = words::pair(app, run.official, run.probes, words::pair_width(app));
+    rows.push(Line::from(pair));
+    if let Some(fault) = &run.fault {
+        for line in text::wrap(fault, width, 4) {
+            rows.push(Line::from(canvas.span(Role::Fault, line)));
+        }
+    }
+    let id = text::cut(&run.id.0, width.saturating_sub(4), app.ui.glyphs.ellipsis);
+    rows.push(Line::from(vec![
+        canvas.dim("run "),
+        Span::styled(id, canvas.style(Role::Dim)),
+    ]));
+}

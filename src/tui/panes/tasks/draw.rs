@@ -1,0 +1,202 @@
+//! The tree, and below it, where there is room, what is known of the selection.
+
+use ratatui::text::{Line, Span};
+
+use crate::domain::{Source, Task};
+use crate::tui::backend::RunSummary;
+use crate::tui::layout::{PaneKind, split_bottom};
+use crate::tui::panes::words;
+use crate::tui::state::App;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Canvas, Title, figures};
+
+use super::details;
+use super::state::{Branch, Node, TreeRow, standing_run};
+
+/// Rows of the tree that a pane of `height` inner rows shows; the rest is for details.
+pub fn tree_rows(height: usize) -> usize {
+    if height >= 22 {
+        height - (height / 3).clamp(8, 14)
+    } else {
+        height
+    }
+}
+
+pub fn draw(canvas: &mut Canvas<'_>) {
+    let app = canvas.app;
+    let title = title(canvas);
+    let mut inner = canvas.pane(PaneKind::Tasks, title);
+    if app.tree.rows.is_empty() {
+        draw_empty(&mut inner);
+        return;
+    }
+    let rows = tree_rows(inner.height());
+    let below = inner.height() - rows;
+    let (tree, card) = split_bottom(inner.area, below as u16);
+    draw_tree(&mut inner.part(tree));
+    if below > 0 {
+        details::draw(&mut inner.part(card));
+    }
+}
+
+fn title(canvas: &Canvas<'_>) -> Title {
+    let app = canvas.app;
+    let right = if app.tree.filter.is_empty() {
+        vec![canvas.dim(format!("{} tasks", app.tasks.len()))]
+    } else {
+        vec![
+            canvas.span(Role::Notice, "/"),
+            canvas.span(Role::Text, text::cut(&app.tree.filter, 24, app.ui.glyphs.ellipsis)),
+        ]
+    };
+    Title {
+        left: Vec::new(),
+        right,
+    }
+}
+
+fn draw_empty(canvas: &mut Canvas<'_>) {
+    let app = canvas.app;
+    let rows = if !app.tree.filter.is_empty() {
+        vec![
+            Line::from(canvas.dim("nothing matches the filter")),
+            Line::from(canvas.hint("esc", "clears it")),
+        ]
+    } else if app.tasks_loaded {
+        vec![
+            Line::from(canvas.dim("no tasks found")),
+            Line::from(canvas.dim("start in a folder with tasks/, or use --tasks DIR")),
+        ]
+    } else {
+        vec![Line::from(canvas.dim("reading tasks…"))]
+    };
+    canvas.empty(&rows);
+}
+
+fn draw_tree(canvas: &mut Canvas<'_>) {
+    let app = canvas.app;
+    let columns = Columns::of(app, canvas.width());
+    let rows = app.tree.rows.iter().enumerate().skip(app.tree.offset);
+    for (at, (index, row)) in rows.take(canvas.height()).enumerate() {
+        draw_row(canvas, at, row, &columns);
+        if index == app.tree.selected {
+            let role = if app.focus == PaneKind::Tasks {
+                Role::Selection
+            } else {
+                Role::SelectionIdle
+            };
+            let style = canvas.style(role);
+            canvas.paint(at, style);
+        }
+    }
+}
+
+/// What a row has room for, the same for all rows.
+struct Columns {
+    pair: Option<usize>,
+}
+
+impl Columns {
+    fn of(app: &App, width: usize) -> Self {
+        let longest = app
+            .tree
+            .rows
+            .iter()
+            .filter_map(|row| match &row.node {
+                Node::Source(source) => Some(text::width(&source.label())),
+                _ => None,
+            })
+            .max()
+            .unwrap_or(0);
+        let pair = words::pair_width(app);
+        // marker and indent, name, verdict, the pair
+        let needs = 5 + longest.clamp(4, 14) + 1 + 13 + 1 + (9 + 2 * pair);
+        Self {
+            pair: (needs <= width).then_some(pair),
+        }
+    }
+}
+
+fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns) {
+    let app = canvas.app;
+    let glyphs = &app.ui.glyphs;
+    let marker = match row.branch {
+        Branch::Leaf => " ",
+        Branch::Open => glyphs.open,
+        Branch::Closed => glyphs.closed,
+    };
+    let indent = " ".repeat(1 + row.depth() * 2);
+    let mut left = vec![Span::raw(indent), canvas.dim(format!("{marker} "))];
+    let mut right = Vec::new();
+    let name;
+    match &row.node {
+        Node::Task => {
+            name = canvas.span(Role::Title, text::clean(&row.task).into_owned());
+            if let Some(task) = app.task(&row.task) {
+                right.push(canvas.dim(task_kind(task)));
+            }
+        }
+        Node::Problem(_) => {
+            name = canvas.span(Role::Bad, text::clean(&row.task).into_owned());
+            right.push(canvas.span(Role::Bad, "cannot be loaded"));
+        }
+        Node::Source(source) => {
+            let role = match source {
+                Source::Gold => Role::Accent,
+                Source::Base => Role::Dim,
+                _ => Role::Text,
+            };
+            name = canvas.span(role, text::clean(&source.label()).into_owned());
+            match standing_run(app, &row.task, source) {
+                Some(run) => run_words(canvas, run, columns, &mut right),
+                None => right.push(canvas.dim("not graded")),
+            }
+        }
+        Node::Run(_, id) => {
+            let run = app.summary(id);
+            let when = run.map_or_else(
+                || text::clean(&id.0).into_owned(),
+                |run| figures::moment(run.created_s, app.now_s, app.ui.utc_offset_s),
+            );
+            name = canvas.dim(when);
+            if let Some(run) = run {
+                if run.only > 0 {
+                    right.push(canvas.dim(format!("{} again ", run.only)));
+                }
+                run_words(canvas, run, columns, &mut right);
+            }
+        }
+    }
+    let right = Line::from(right);
+    let used = Line::from(left.clone()).width();
+    let room = canvas.width().saturating_sub(used + right.width() + 2);
+    left.push(Span::styled(
+        text::cut(&name.content, room, glyphs.ellipsis),
+        name.style,
+    ));
+    canvas.put(at, &Line::from(left));
+    let column = canvas.width().saturating_sub(right.width() + 1);
+    canvas.put_at(at, column, &right);
+}
+
+fn task_kind(task: &Task) -> String {
+    format!("{} {}", task.spec.area.name(), task.spec.kind.name())
+}
+
+fn run_words(
+    canvas: &Canvas<'_>,
+    run: &RunSummary,
+    columns: &Columns,
+    right: &mut Vec<Span<'static>>,
+) {
+    let (word, role) = words::standing(canvas.app, run);
+    right.push(canvas.span(role, word));
+    for badge in &run.badges {
+        right.push(canvas.span(Role::Badge, format!(" {}", badge.name())));
+    }
+    if let Some(width) = columns.pair {
+        right.push(Span::raw(" "));
+        right.extend(words::pair(canvas.app, run.official, run.probes, width));
+    }
+}

@@ -1,0 +1,7 @@
+//! The tasks pane: tasks, their submissions (gold and base among them), the runs of these.
+
+pub mod details;
+pub mod draw;
+pub mod state;
+
+pub use state::TasksState;

@@ -1,0 +1,274 @@
+//! The tree of tasks, their submissions and the runs of these.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::domain::{RunId, Source};
+use crate::tui::backend::RunSummary;
+use crate::tui::state::{App, Target};
+
+/// One row of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeRow {
+    pub task: String,
+    pub node: Node,
+    pub branch: Branch,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    Task,
+    /// A folder that could not be loaded, and why.
+    Problem(String),
+    Source(Source),
+    Run(Source, RunId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch {
+    Leaf,
+    Open,
+    Closed,
+}
+
+impl TreeRow {
+    pub fn depth(&self) -> usize {
+        match self.node {
+            Node::Task | Node::Problem(_) => 0,
+            Node::Source(_) => 1,
+            Node::Run(..) => 2,
+        }
+    }
+
+    /// A name that stays the same while rows come and go.
+    fn id(&self) -> String {
+        match &self.node {
+            Node::Task | Node::Problem(_) => self.task.clone(),
+            Node::Source(source) => source_id(&self.task, source),
+            Node::Run(_, run) => run.0.clone(),
+        }
+    }
+}
+
+fn source_id(task: &str, source: &Source) -> String {
+    match source {
+        Source::Gold => format!("{task}\0gold"),
+        Source::Base => format!("{task}\0base"),
+        Source::Submission { name } => format!("{task}\0s\0{name}"),
+        Source::Patch { file } => format!("{task}\0p\0{}", file.display()),
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct TasksState {
+    pub rows: Vec<TreeRow>,
+    pub selected: usize,
+    /// First row on the screen.
+    pub offset: usize,
+    pub filter: String,
+    /// Tasks are open unless named here, sources closed unless named here.
+    toggled: HashSet<String>,
+}
+
+impl TasksState {
+    pub fn row(&self) -> Option<&TreeRow> {
+        self.rows.get(self.selected)
+    }
+
+    pub fn toggle(&mut self, open: Option<bool>) -> bool {
+        let Some(row) = self.row() else { return false };
+        let is_open = match row.branch {
+            Branch::Leaf => return false,
+            Branch::Open => true,
+            Branch::Closed => false,
+        };
+        if open == Some(is_open) {
+            return false;
+        }
+        let id = row.id();
+        if !self.toggled.remove(&id) {
+            self.toggled.insert(id);
+        }
+        true
+    }
+
+    /// Goes to the row above that this one hangs from.
+    pub fn to_parent(&mut self) -> bool {
+        let Some(depth) = self.row().map(TreeRow::depth) else {
+            return false;
+        };
+        let parent = self.rows[..self.selected.min(self.rows.len())]
+            .iter()
+            .rposition(|row| row.depth() < depth);
+        if let Some(at) = parent {
+            self.selected = at;
+        }
+        parent.is_some()
+    }
+}
+
+/// Runs of each source, newest first, as indices of `App::runs`.
+fn by_source(runs: &[RunSummary]) -> HashMap<String, Vec<usize>> {
+    let mut map: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        map.entry(source_id(&run.task, &run.source))
+            .or_default()
+            .push(at);
+    }
+    map
+}
+
+/// The run that stands for a source: the newest one that asked for whole suites.
+pub fn standing_run<'a>(app: &'a App, task: &str, source: &Source) -> Option<&'a RunSummary> {
+    let of_source = |run: &&RunSummary| run.task == task && run.source == *source;
+    app.runs
+        .iter()
+        .filter(of_source)
+        .find(|run| run.only == 0)
+        .or_else(|| app.runs.iter().find(of_source))
+}
+
+/// Makes the rows anew after data, branches or the filter changed; the selection stays on its
+/// node, or on the nearest row that is left.
+pub fn rebuild(app: &mut App) {
+    let before = app.tree.row().map(TreeRow::id);
+    let runs = by_source(&app.runs);
+    let needle = app.tree.filter.to_lowercase();
+    let matches = |text: &str| text.to_lowercase().contains(&needle);
+    let mut rows = Vec::new();
+    for task in &app.tasks {
+        let id = task.id();
+        let named = [Source::Gold, Source::Base].into_iter().chain(
+            task.submissions.iter().map(|s| Source::Submission {
+                name: s.spec.name.clone(),
+            }),
+        );
+        let mut sources: Vec<Source> = named.collect();
+        // patches from elsewhere are listed once something ran on them
+        for run in app.runs.iter().filter(|run| run.task == id) {
+            if !sources.contains(&run.source) {
+                sources.push(run.source.clone());
+            }
+        }
+        let whole = needle.is_empty() || matches(id) || matches(&task.spec.title);
+        sources.retain(|source| whole || matches(&source.label()));
+        if sources.is_empty() {
+            continue;
+        }
+        let open = !app.tree.toggled.contains(id) || !needle.is_empty();
+        rows.push(TreeRow {
+            task: id.into(),
+            node: Node::Task,
+            branch: branch(true, open),
+        });
+        if open {
+            for source in sources {
+                push_source(app, id, source, &runs, &mut rows);
+            }
+        }
+    }
+    for problem in &app.problems {
+        if needle.is_empty() || matches(&problem.id) {
+            rows.push(TreeRow {
+                task: problem.id.clone(),
+                node: Node::Problem(problem.message.clone()),
+                branch: Branch::Leaf,
+            });
+        }
+    }
+    let tree = &mut app.tree;
+    tree.rows = rows;
+    let found = before.and_then(|id| tree.rows.iter().position(|row| row.id() == id));
+    match found {
+        Some(at) => tree.selected = at,
+        None => tree.selected = tree.selected.min(tree.rows.len().saturating_sub(1)),
+    }
+}
+
+fn push_source(
+    app: &App,
+    task: &str,
+    source: Source,
+    runs: &HashMap<String, Vec<usize>>,
+    rows: &mut Vec<TreeRow>,
+) {
+    let id = source_id(task, &source);
+    let own = runs.get(&id).map_or(&[][..], Vec::as_slice);
+    let open = app.tree.toggled.contains(&id);
+    rows.push(TreeRow {
+        task: task.into(),
+        node: Node::Source(source.clone()),
+        branch: branch(!own.is_empty(), open),
+    });
+    if open {
+        rows.extend(own.iter().filter_map(|at| app.runs.get(*at)).map(|run| TreeRow {
+            task: task.into(),
+            node: Node::Run(source.clone(), run.id.clone()),
+            branch: Branch::Leaf,
+        }));
+    }
+}
+
+fn branch(has_children: bool, open: bool) -> Branch {
+    match (has_children, open) {
+        (false, _) => Branch::Leaf,
+        (true, true) => Branch::Open,
+        (true, false) => Branch::Closed,
+    }
+}
+
+/// Selects the first thing worth looking at: what runs now, else the first submission.
+pub fn select_first(app: &mut App) {
+    let live = app.runs.iter().find(|run| run.status.live());
+    let wanted = live.map(|run| source_id(&run.task, &run.source));
+    let at = app
+        .tree
+        .rows
+        .iter()
+        .position(|row| Some(row.id()) == wanted)
+        .or_else(|| {
+            app.tree
+                .rows
+                .iter()
+                .position(|row| matches!(row.node, Node::Source(Source::Submission { .. })))
+        });
+    if let Some(at) = at {
+        app.tree.selected = at;
+    }
+}
+
+/// Selects the row of a source, opening its task.
+pub fn select_source(app: &mut App, task: &str, source: &Source) {
+    app.tree.toggled.remove(task);
+    if !app.tree.filter.is_empty() {
+        app.tree.filter.clear();
+    }
+    rebuild(app);
+    let id = source_id(task, source);
+    if let Some(at) = app.tree.rows.iter().position(|row| row.id() == id) {
+        app.tree.selected = at;
+    }
+}
+
+/// What the selection points at.
+pub fn target(app: &App) -> Target {
+    let Some(row) = app.tree.row() else {
+        return Target::default();
+    };
+    let mut target = Target {
+        task: Some(row.task.clone()),
+        ..Target::default()
+    };
+    match &row.node {
+        Node::Task => {}
+        Node::Problem(_) => target.task = None,
+        Node::Source(source) => {
+            target.run = standing_run(app, &row.task, source).map(|run| run.id.clone());
+            target.source = Some(source.clone());
+        }
+        Node::Run(source, run) => {
+            target.source = Some(source.clone());
+            target.run = Some(run.clone());
+        }
+    }
+    target
+}

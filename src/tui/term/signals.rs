@@ -1,0 +1,76 @@
+//! Signals, stops and hang-ups.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal;
+use nix::unistd::{getpgrp, getsid};
+use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+
+use super::screen::Screen;
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Leave in good order.
+    End,
+    /// Stop, and come back when continued.
+    Stop,
+}
+
+pub struct Signals {
+    terminate: Stream,
+    hangup: Stream,
+    interrupt: Stream,
+    stop: Stream,
+}
+
+impl Signals {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            stop: signal(SignalKind::from_raw(signal::SIGTSTP as i32))?,
+        })
+    }
+
+    pub async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.terminate.recv() => Signal::End,
+            _ = self.hangup.recv() => Signal::End,
+            _ = self.interrupt.recv() => Signal::End,
+            _ = self.stop.recv() => Signal::Stop,
+        }
+    }
+}
+
+/// Gives the terminal back and stops until somebody continues us.
+pub fn suspend(screen: &mut Screen) -> Result<(), &'static str> {
+    // a session's leader has no shell above it that could continue it
+    if getsid(None).is_ok_and(|leader| leader == getpgrp()) {
+        return Err("there is no shell here to go back to");
+    }
+    screen.leave();
+    // our own handler took SIGTSTP, so the stop that cannot be handled is used
+    let stopped = signal::raise(signal::Signal::SIGSTOP);
+    let back = screen.again();
+    match (stopped, back) {
+        (Ok(()), Ok(())) => Ok(()),
+        (Err(_), _) => Err("the system did not let us stop"),
+        (_, Err(_)) => Err("the terminal did not take us back"),
+    }
+}
+
+/// Whether the terminal's other end is closed. Nothing else tells when the signal is ignored.
+pub fn hangup() -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+    match poll(&mut polled, PollTimeout::ZERO) {
+        Ok(_) => polled[0]
+            .revents()
+            .is_some_and(|events| events.intersects(PollFlags::POLLHUP | PollFlags::POLLERR)),
+        Err(_) => false,
+    }
+}

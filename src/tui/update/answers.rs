@@ -1,0 +1,324 @@
+//! Answers of the backend: each goes to its place, or is dropped where nobody looks any more.
+
+use crate::domain::run_state::RunState;
+use crate::domain::{Event, RunId, Source, Subject, Suite};
+use crate::tui::backend::{Count, JournalChunk, RunStatus, RunSummary};
+use crate::tui::effect::Effect;
+use crate::tui::layout::PaneKind;
+use crate::tui::msg::Msg;
+use crate::tui::panes::cases;
+use crate::tui::panes::log::LogSource;
+use crate::tui::panes::tasks;
+use crate::tui::state::{App, OpenRun};
+
+use super::target::{
+    load_excerpt, load_file, load_why, read_on, retarget, set_sources,
+};
+
+pub fn take(app: &mut App, msg: Msg) {
+    match msg {
+        Msg::Tasks(Ok(list)) => {
+            app.tasks = list.tasks;
+            app.problems = list.problems;
+            app.tasks_loaded = true;
+            tree_changed(app);
+        }
+        Msg::Runs(Ok(runs)) => {
+            app.runs = runs;
+            app.runs_loaded = true;
+            runs_changed(app);
+        }
+        Msg::Run(id, Ok(summary)) => {
+            put_summary(app, &id, summary);
+            runs_changed(app);
+        }
+        Msg::Journal(run, answer) => journal(app, &run, answer),
+        Msg::Calibration(run, Ok(results)) => {
+            for open in [app.open.as_mut(), app.rerun.as_mut()].into_iter().flatten() {
+                if open.id == run {
+                    open.learn_gold(&results);
+                }
+            }
+            cases::state::rebuild(app);
+            app.touch(PaneKind::Cases);
+        }
+        Msg::Started(request, Ok(run)) => {
+            let mut summary = RunSummary::waiting(run.clone(), &request, app.now_s);
+            if let Some(known) = app.summary(&run) {
+                summary = known.clone();
+            }
+            put_summary(app, &run, Some(summary));
+            if request.parent.is_none() {
+                tasks::state::select_source(app, &request.task, &request.source);
+                app.log.chosen = false;
+                if !app.plan().shows(PaneKind::Cases) {
+                    app.focus = PaneKind::Cases;
+                }
+            }
+            app.say(format!("{} started", crate::tui::text::clean(&run.0)));
+            runs_changed(app);
+            app.ask(Effect::LoadRun(run));
+        }
+        Msg::Cancelled(run, Ok(())) => {
+            app.say("asked the worker to stop");
+            app.ask(Effect::LoadRun(run));
+        }
+        Msg::Changes(comparison, answer) => {
+            if app.diff.comparison.as_ref() == Some(&comparison) {
+                app.diff.loading = false;
+                match answer {
+                    Ok(files) => {
+                        app.diff.take_files(files);
+                        load_file(app);
+                    }
+                    Err(error) => app.diff.error = Some(error.0),
+                }
+                app.touch(PaneKind::Diff);
+            }
+        }
+        Msg::AgentLog(key, Ok(Some(info))) => {
+            let source = LogSource::Agent(key.clone(), info.format);
+            let wanted = matches!(
+                (&app.target.task, &app.target.source, &key),
+                (
+                    Some(task),
+                    Some(Source::Submission { name }),
+                    crate::tui::backend::LogKey::Agent { task: t, submission },
+                ) if task == t && name == submission
+            );
+            if wanted {
+                let outputs = outputs(app);
+                set_sources(app, Some(source), outputs);
+            }
+        }
+        Msg::Outputs(run, Ok(found)) => {
+            if app.open.as_ref().is_some_and(|open| open.id == run) {
+                let agent = app.log.sources.iter().find(|s| matches!(s, LogSource::Agent(..)));
+                let agent = agent.cloned();
+                set_sources(app, agent, found);
+            }
+        }
+        Msg::Log(key, answer) => log(app, &key, answer),
+        Msg::Detail(run, suite, id, answer) => {
+            let here = app.open.as_ref().is_some_and(|open| open.id == run);
+            if let Some(why) = &mut app.cases.why
+                && here
+                && why.suite == suite
+                && why.id == id
+            {
+                why.take(answer);
+                load_excerpt(app);
+                app.touch(PaneKind::Cases);
+            }
+        }
+        Msg::Excerpt(id, frame, answer) => {
+            if let Some(why) = &mut app.cases.why
+                && why.id == id
+                && why.frame == frame
+            {
+                why.excerpt = answer.ok().flatten();
+                app.touch(PaneKind::Cases);
+            }
+        }
+        Msg::Tasks(Err(error))
+        | Msg::Runs(Err(error))
+        | Msg::Run(_, Err(error))
+        | Msg::Calibration(_, Err(error))
+        | Msg::Started(_, Err(error))
+        | Msg::Cancelled(_, Err(error))
+        | Msg::Outputs(_, Err(error))
+        | Msg::AgentLog(_, Err(error)) => app.complain(error.0),
+        other => super::diffs::take(app, other),
+    }
+}
+
+fn outputs(app: &App) -> Vec<crate::tui::backend::LogKey> {
+    app.log
+        .sources
+        .iter()
+        .filter_map(|source| match source {
+            LogSource::Output(key) => Some(key.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn tree_changed(app: &mut App) {
+    let first = app.tree.rows.is_empty();
+    tasks::state::rebuild(app);
+    if first {
+        tasks::state::select_first(app);
+    }
+    retarget(app);
+    app.touch(PaneKind::Tasks);
+}
+
+fn runs_changed(app: &mut App) {
+    app.runs.sort_by(|a, b| {
+        b.created_s
+            .total_cmp(&a.created_s)
+            .then_with(|| b.id.cmp(&a.id))
+    });
+    tree_changed(app);
+    // a run that ends or dies changes more panes than the tree
+    if let Some(open) = &mut app.open
+        && let Some(summary) = app.runs.iter().find(|run| run.id == open.id)
+        && open.status != summary.status
+    {
+        open.status = summary.status;
+        app.dirty = true;
+    }
+}
+
+fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
+    app.runs.retain(|run| run.id != *id);
+    app.runs.extend(summary);
+}
+
+fn journal(app: &mut App, run: &RunId, answer: Result<JournalChunk, crate::tui::backend::BackendError>) {
+    let is_open = app.open.as_ref().is_some_and(|open| open.id == *run);
+    let slot = if is_open { &mut app.open } else { &mut app.rerun };
+    let Some(open) = slot.as_mut().filter(|open| open.id == *run) else {
+        return;
+    };
+    open.reading = false;
+    let chunk = match answer {
+        Ok(chunk) => chunk,
+        Err(error) => {
+            open.error = Some(error.0.clone());
+            app.complain(error.0);
+            return;
+        }
+    };
+    let new_output = chunk.records.iter().any(|record| {
+        matches!(
+            record.event,
+            Event::Collected { .. } | Event::SuiteFinished { .. } | Event::StageStarted { .. }
+        )
+    });
+    let keys = open.take(&chunk);
+    let (again, from) = (std::mem::take(&mut open.again), open.next);
+    if again {
+        open.reading = true;
+    }
+    let status = open.status;
+    let mut summary_changed = false;
+    if let Some(summary) = app.runs.iter_mut().find(|summary| summary.id == *run)
+        && let Some(open) = [app.open.as_ref(), app.rerun.as_ref()]
+            .into_iter()
+            .flatten()
+            .find(|open| open.id == *run)
+    {
+        summary_changed = refresh(summary, open);
+    }
+    for key in keys {
+        let run = run.clone();
+        app.ask(Effect::LoadCalibration { run, key });
+    }
+    if again {
+        let run = run.clone();
+        app.ask(Effect::LoadJournal { run, from });
+    }
+    cases::state::rebuild(app);
+    load_why(app);
+    if is_open {
+        if app.log.source() == Some(&LogSource::Stages)
+            && let Some(open) = &app.open
+        {
+            app.log.take_stages(&open.state);
+            app.touch(PaneKind::Log);
+        }
+        if new_output {
+            app.ask(Effect::LoadOutputs(run.clone()));
+        }
+        if !status.live() {
+            read_on(app);
+        }
+    }
+    if summary_changed {
+        tree_changed(app);
+    }
+    app.touch(PaneKind::Cases);
+    app.touch(PaneKind::Tasks);
+}
+
+/// Brings a run's summary in line with its journal; tells whether the tree must look again.
+fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
+    let state = &open.state;
+    let before = summary.status;
+    summary.status = open.status;
+    summary.started_s = summary.started_s.or(state.first_at_s);
+    if state.finished() {
+        summary.ended_s = state.last_at_s;
+    }
+    summary.stage = state.stage;
+    if let Some(grade) = &state.grade {
+        summary.verdict = Some(grade.verdict);
+        summary.cause = grade.cause;
+        summary.badges.clone_from(&grade.badges);
+    }
+    summary.fault.clone_from(&state.fault);
+    let subject = cases::state::shown_subject(open, Some(&summary.source));
+    summary.official = count(state, subject, Suite::Official).or(summary.official);
+    summary.probes = count(state, subject, Suite::Probes).or(summary.probes);
+    before != summary.status
+}
+
+fn count(state: &RunState, subject: Subject, suite: Suite) -> Option<Count> {
+    state.suite(subject, suite).map(|suite| Count {
+        passed: suite.passed(),
+        collected: suite.order.len(),
+    })
+}
+
+fn log(
+    app: &mut App,
+    key: &crate::tui::backend::LogKey,
+    answer: Result<crate::tui::msg::LogDelta, crate::tui::backend::BackendError>,
+) {
+    let Some(source) = app.log.source().filter(|source| source.key() == Some(key)) else {
+        return;
+    };
+    let format = source.format();
+    app.log.reading = false;
+    match answer {
+        Ok(delta) => {
+            app.log.cut = delta.cut;
+            app.log.take(delta.entries);
+            if delta.more {
+                app.log.reading = true;
+                app.ask(Effect::ReadLog {
+                    key: key.clone(),
+                    format,
+                    restart: false,
+                });
+            }
+        }
+        Err(error) => app.log.error = Some(error.0),
+    }
+    app.touch(PaneKind::Log);
+}
+
+impl RunSummary {
+    /// A run that was just asked for.
+    fn waiting(id: RunId, request: &crate::tui::backend::GradeRequest, now_s: f64) -> Self {
+        Self {
+            id,
+            task: request.task.clone(),
+            source: request.source.clone(),
+            parent: request.parent.clone(),
+            only: request.only.len(),
+            created_s: now_s,
+            started_s: None,
+            ended_s: None,
+            status: RunStatus::Waiting,
+            stage: None,
+            verdict: None,
+            cause: None,
+            badges: Vec::new(),
+            official: None,
+            probes: None,
+            fault: None,
+        }
+    }
+}
