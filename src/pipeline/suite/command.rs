@@ -113,3 +113,10 @@ fn tidy(worktree: &Path, folder: &str) -> PathBuf {
     path.extend(parts.filter(|c| !matches!(c, std::path::Component::CurDir)));
     path
 }
+
+/// 128 random bits that mark the lines of one rank's reporter.
+pub(super) fn nonce() -> Result<String, SuiteError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| SuiteError::Random(e.to_string()))?;
+    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
+}
