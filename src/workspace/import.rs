@@ -100,7 +100,7 @@ impl Source {
         let from = self.repo.odb().map_err(WorkspaceError::git(&self.place))?;
         let into = to.odb().map_err(WorkspaceError::git(to.path()))?;
         if only.is_empty() {
-            self.copy_tree(&from, to, &into, tree)?;
+            self.copy_tree(&from, &into, tree)?;
             return Ok(tree);
         }
         let root = self.repo.find_tree(tree).map_err(self.fault(tree))?;
@@ -112,7 +112,7 @@ impl Source {
                 .map_err(WorkspaceError::git(&self.place))?;
             let Some((mode, id)) = found else { continue };
             if mode == FOLDER {
-                self.copy_tree(&from, to, &into, id)?;
+                self.copy_tree(&from, &into, id)?;
             } else {
                 self.copy_object(&from, &into, id)?;
             }
@@ -133,20 +133,14 @@ impl Source {
         })
     }
 
-    fn copy_tree(
-        &self,
-        from: &Odb<'_>,
-        to: &Repository,
-        into: &Odb<'_>,
-        id: Oid,
-    ) -> Result<(), WorkspaceError> {
+    fn copy_tree(&self, from: &Odb<'_>, into: &Odb<'_>, id: Oid) -> Result<(), WorkspaceError> {
         if into.exists(id) {
             return Ok(());
         }
         let tree = self.repo.find_tree(id).map_err(self.fault(id))?;
         for entry in &tree {
             match entry.filemode() {
-                FOLDER => self.copy_tree(from, to, into, entry.id())?,
+                FOLDER => self.copy_tree(from, into, entry.id())?,
                 // the other repository's commit: nothing of it is here
                 SUBMODULE => {}
                 _ => self.copy_object(from, into, entry.id())?,
