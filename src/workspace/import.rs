@@ -10,8 +10,21 @@ use super::WorkspaceError;
 use super::tree::{Edit, EditError, FOLDER, SUBMODULE, edit_tree, find};
 use super::walk::{Kind, content, is_left_out, list};
 
+/// What to do about sockets, pipes and devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// Base holds none.
+    Refuse,
+    /// An agent's processes leave some behind; no patch can hold them.
+    Skip,
+}
+
 /// Writes the tree of a folder into `repo`; `None` for a folder without files.
-pub(super) fn folder(repo: &Repository, dir: &Path) -> Result<Option<Oid>, WorkspaceError> {
+pub(super) fn folder(
+    repo: &Repository,
+    dir: &Path,
+    odd: Odd,
+) -> Result<Option<Oid>, WorkspaceError> {
     let git = || WorkspaceError::git(repo.path());
     let mut builder = repo.treebuilder(None).map_err(git())?;
     for (name, kind) in list(dir)? {
@@ -20,10 +33,13 @@ pub(super) fn folder(repo: &Repository, dir: &Path) -> Result<Option<Oid>, Works
         }
         let path = dir.join(&name);
         let Some(kind) = kind else {
+            if odd == Odd::Skip {
+                continue;
+            }
             return Err(WorkspaceError::OddFile { path });
         };
         let id = if kind == Kind::Folder {
-            folder(repo, &path)?
+            folder(repo, &path, odd)?
         } else {
             let bytes = content(&path, kind)?;
             Some(repo.blob(&bytes).map_err(git())?)
