@@ -1,5 +1,6 @@
 //! Interpreters, and uv.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::document::Check;
@@ -21,6 +22,10 @@ pub(super) fn checks(examination: &Examination<'_>) -> [Check; 2] {
         }
     }
     [python(&found), uv(examination, &found)]
+}
+
+fn real(facts: &Facts) -> Option<PathBuf> {
+    facts.base_executable.canonicalize().ok()
 }
 
 fn python(found: &[Facts]) -> Check {
