@@ -45,8 +45,8 @@ pub struct Sandbox {
     driver: JoinHandle<()>,
 }
 
-/// Starts and kills; can be cloned and used beside [`Sandbox::next`]. The sandbox lives until its
-/// handle *and* every control are dropped, or until it is closed.
+/// Starts and kills; can be cloned and used beside [`Sandbox::next`]. The sandbox ends with its
+/// handle, whatever controls are left.
 #[derive(Clone, Debug)]
 pub struct Control {
     requests: mpsc::UnboundedSender<Vec<u8>>,
@@ -119,18 +119,15 @@ impl Sandbox {
 
     /// Ends the sandbox and waits until nothing of it is left: processes killed, ownership of
     /// read-write mounts given back. Events that were not read are dropped.
-    pub async fn close(self) {
-        let Self {
-            control,
-            mut events,
-            driver,
-            ..
-        } = self;
-        // other controls may still be alive: an end that is asked for does not wait for them
-        control.requests.send(Vec::new()).ok();
-        events.close();
-        while events.recv().await.is_some() {}
-        driver.await.ok();
+    pub async fn close(mut self) {
+        self.ask_to_end();
+        self.events.close();
+        while self.events.recv().await.is_some() {}
+        (&mut self.driver).await.ok();
+    }
+
+    fn ask_to_end(&self) {
+        self.control.requests.send(Vec::new()).ok();
     }
 
     /// Sends `first` (the frames that set the sandbox up), waits until process 1 is ready and
@@ -188,6 +185,12 @@ impl Sandbox {
             events,
             driver,
         })
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.ask_to_end();
     }
 }
 
@@ -338,7 +341,7 @@ async fn read_message(
 ) -> Result<Option<(Message, Vec<u8>)>, FrameError> {
     let mut chunk = vec![0; 64 << 10];
     loop {
-        if let Some(frame) = decoder.next()? {
+        if let Some(frame) = decoder.take()? {
             return Ok(Some(frame));
         }
         match output.read(&mut chunk).await? {

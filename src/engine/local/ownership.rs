@@ -11,6 +11,26 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{getegid, geteuid};
 
 use super::super::EngineError;
+use super::OUTER_ID;
+
+/// Whether a sandbox of this process runs as another user: it is root, and of more than itself (a
+/// root whose user namespace knows no other user is an ordinary one outside).
+pub(super) fn drops_root() -> bool {
+    let knows = |map: &str| {
+        std::fs::read_to_string(map).is_ok_and(|text| {
+            text.lines().any(|line| {
+                let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
+                let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) =
+                    (numbers.next(), numbers.next(), numbers.next())
+                else {
+                    return false;
+                };
+                (first..first.saturating_add(count)).contains(&u64::from(OUTER_ID))
+            })
+        })
+    };
+    geteuid().is_root() && knows("/proc/self/uid_map") && knows("/proc/self/gid_map")
+}
 
 /// Trees that are given back to the worker's user when this is dropped.
 #[derive(Debug)]
@@ -19,7 +39,10 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    pub(super) fn new(trees: Vec<PathBuf>, uid: u32, gid: u32) -> Result<Self, EngineError> {
+    pub(super) fn new(trees: &[PathBuf], uid: u32, gid: u32) -> Result<Self, EngineError> {
+        // the tree itself, where a caller names it by a link; one that is missing is reported when
+        // it is to be mounted
+        let trees = trees.iter().filter_map(|t| t.canonicalize().ok()).collect();
         // made first, so that what was lent before a failure is given back
         let lent = Self { trees };
         for tree in &lent.trees {

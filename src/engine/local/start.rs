@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, Command};
@@ -17,7 +16,7 @@ use super::super::sandbox::{Answer, Failed, Shape, Vessel};
 use super::super::{
     Access, Begin, EngineError, Isolation, Refusal, RefusalKind, Request, Sandbox, SandboxSpec,
 };
-use super::ownership::Lent;
+use super::ownership::{Lent, drops_root};
 use super::{OUTER_ID, probe};
 
 /// What standard error of the set-up is kept of.
@@ -147,19 +146,19 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
     };
     Sandbox::over(input, output, vessel, first, shape)
         .await
-        .map_err(|failed| explain(failed))
+        .map_err(explain)
 }
 
 /// Read-write mounts of a root worker are given to the sandbox's user.
 async fn lend(spec: &SandboxSpec) -> Result<Option<Lent>, EngineError> {
-    if !geteuid().is_root() {
+    if !drops_root() {
         return Ok(None);
     }
     let trees: Vec<PathBuf> = (spec.mounts.iter())
         .filter(|m| m.access == Access::ReadWrite)
         .map(|m| m.source.clone())
         .collect();
-    let lend = move || Lent::new(trees, OUTER_ID, OUTER_ID);
+    let lend = move || Lent::new(&trees, OUTER_ID, OUTER_ID);
     match tokio::task::spawn_blocking(lend).await {
         Ok(lent) => lent.map(Some),
         Err(_) => Err(EngineError::Ended),
@@ -196,8 +195,12 @@ fn explain(failed: Failed) -> EngineError {
     }
 }
 
-/// Threads on this machine now: the last number but one of `/proc/loadavg`.
+/// Threads on this machine now, where the kernel counts a user's threads over all sandboxes: the
+/// fourth field of `/proc/loadavg`. Later kernels count per user namespace.
 fn foreign_threads() -> u64 {
+    if kernel() >= (5, 14) {
+        return 0;
+    }
     std::fs::read_to_string("/proc/loadavg")
         .ok()
         .and_then(|text| {
@@ -205,6 +208,15 @@ fn foreign_threads() -> u64 {
             total.parse().ok()
         })
         .unwrap_or(0)
+}
+
+/// Version and patch level; an unreadable one counts as old.
+fn kernel() -> (u32, u32) {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 async fn listen(stderr: ChildStderr) -> String {

@@ -10,11 +10,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::stat::{Mode, umask};
 
 use super::super::frame::{encode, read_one};
 use super::super::{Isolation, Message, Refusal, RefusalKind};
 use super::harden::harden;
 use super::init::init_main;
+use super::ownership::drops_root;
 use super::stage::{Staged, drop_root, other, stage};
 use super::start::Setup;
 use super::{INIT_PATH, root, sys};
@@ -24,6 +26,10 @@ const ORPHAN_PATIENCE: Duration = Duration::from_millis(300);
 
 /// The hidden subcommand `__sandbox`.
 pub fn supervisor_main() -> ExitCode {
+    sys::leave_inheritance();
+    // when the machine runs out of memory, a sandbox goes before the worker does; inherited by all
+    std::fs::write("/proc/self/oom_score_adj", "300").ok();
+    umask(Mode::from_bits_truncate(0o022));
     let setup = match read_one::<Setup>(&mut sys::raw_stdin()) {
         Ok(Some((setup, _))) => setup,
         Ok(None) => return ExitCode::FAILURE,
@@ -42,7 +48,7 @@ pub fn supervisor_main() -> ExitCode {
 }
 
 fn drop_root_if_any() -> Result<(), Refusal> {
-    if nix::unistd::geteuid().is_root() {
+    if drops_root() {
         drop_root()?;
     }
     Ok(())

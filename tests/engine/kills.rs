@@ -1,0 +1,202 @@
+//! Kills: nothing is left, whatever it did to hide.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use infradev::engine::SandboxEvent;
+
+use crate::house::{Box, descendants, python, shell, spec, start, wait_until_gone};
+
+async fn up(sandbox: &mut Box, id: u32) {
+    sandbox
+        .until(|e| matches!(e, SandboxEvent::Output { id: said, .. } if *said == id))
+        .await;
+}
+
+#[tokio::test]
+async fn kill_all_ends_sleepers_daemons_and_those_that_ignore_signals() {
+    let mut sandbox = start(spec()).await;
+    sandbox
+        .sandbox
+        .spawn(shell(
+            1,
+            "trap '' TERM INT HUP; echo up; sleep 600; sleep 600",
+        ))
+        .unwrap();
+    up(&mut sandbox, 1).await;
+    // a daemon: forked twice, in a session of its own, without our streams
+    sandbox
+        .run(python(
+            2,
+            "import os, signal, time\n\
+             if os.fork() == 0:\n\
+             \x20   os.setsid()\n\
+             \x20   if os.fork() == 0:\n\
+             \x20       signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+             \x20       for fd in range(3): os.close(fd)\n\
+             \x20       time.sleep(600)\n\
+             \x20   os._exit(0)\n\
+             os.wait()",
+        ))
+        .await
+        .succeeded();
+    let begin = Instant::now();
+    // the shell, its sleep, the daemon
+    assert_eq!(sandbox.kill_all().await, 3);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!(sandbox.kill_all().await, 0);
+    let ran = sandbox
+        .run(shell(3, "cat /proc/[0-9]*/comm | sort | uniq"))
+        .await;
+    assert_eq!(
+        ran.succeeded().out(),
+        "cat\ninfradev\nsh\nsort\nuniq\n".replace("infradev", INIT)
+    );
+}
+
+/// How process 1 is called, after the file it was started from.
+const INIT: &str = "init";
+
+#[tokio::test]
+async fn ends_of_killed_processes_come_before_the_answer() {
+    let mut sandbox = start(spec()).await;
+    for id in 0..4 {
+        sandbox
+            .sandbox
+            .spawn(shell(id, "echo up; sleep 600"))
+            .unwrap();
+        up(&mut sandbox, id).await;
+    }
+    sandbox.sandbox.kill_all().unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Killed { .. }))
+        .await;
+    let ends = seen
+        .iter()
+        .filter(|e| matches!(e, SandboxEvent::Exited { .. }))
+        .count();
+    assert_eq!(ends, 4, "{seen:?}");
+}
+
+#[tokio::test]
+async fn close_and_drop_leave_nothing() {
+    for close in [true, false] {
+        let before = descendants(std::process::id());
+        let mut sandbox = start(spec()).await;
+        sandbox
+            .sandbox
+            .spawn(shell(
+                1,
+                "trap '' TERM; setsid sleep 600 & echo up; sleep 600",
+            ))
+            .unwrap();
+        up(&mut sandbox, 1).await;
+        let mut ours = descendants(std::process::id());
+        ours.retain(|p| !before.contains(p));
+        assert!(ours.len() >= 5, "{ours:?}");
+        if close {
+            sandbox.sandbox.close().await;
+        } else {
+            drop(sandbox.sandbox);
+        }
+        let mine: Vec<_> = ours
+            .into_iter()
+            .filter(|p| p.1.contains("sleep 600") || p.1.contains("__init"))
+            .collect();
+        // other tests of this process have sandboxes too: only what is called like ours counts,
+        // and only those that we saw
+        wait_until_gone(&mine, Duration::from_secs(3)).await;
+    }
+}
+
+/// The environment variable that makes this test program a worker of its own.
+const WORKER: &str = "INFRADEV_TEST_WORKER";
+
+/// As a worker: holds a sandbox until it is killed. As a test: that such a worker, killed with -9,
+/// leaves nothing within a second.
+#[tokio::test]
+async fn a_killed_worker_leaves_nothing() {
+    if std::env::var_os(WORKER).is_some() {
+        let mut sandbox = start(spec()).await;
+        sandbox
+            .sandbox
+            .spawn(shell(
+                1,
+                "trap '' TERM; setsid sleep 600 & echo up; sleep 600",
+            ))
+            .unwrap();
+        up(&mut sandbox, 1).await;
+        println!("holding");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        return;
+    }
+    let mut worker = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "kills::a_killed_worker_leaves_nothing",
+            "--nocapture",
+        ])
+        .env(WORKER, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(worker.stdout.take().unwrap()));
+    while !lines.next().unwrap().unwrap().contains("holding") {}
+    let ours = descendants(worker.id());
+    // __sandbox, hakoniwa's process, process 1, the shell, two sleeps
+    assert_eq!(ours.len(), 6, "{ours:?}");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    wait_until_gone(&ours, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_killed_supervisor_takes_everything_with_it() {
+    let before = descendants(std::process::id());
+    let mut sandbox = start(spec()).await;
+    sandbox
+        .sandbox
+        .spawn(shell(1, "setsid sleep 777 & echo up; sleep 777"))
+        .unwrap();
+    up(&mut sandbox, 1).await;
+    let sleeps: Vec<_> = descendants(std::process::id())
+        .into_iter()
+        .filter(|p| !before.contains(p) && p.1 == "sleep 777")
+        .collect();
+    assert_eq!(sleeps.len(), 2);
+    let chain = crate::house::ancestors(sleeps[0].0, std::process::id());
+    let supervisor = *chain.last().unwrap();
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(supervisor),
+        nix::sys::signal::Signal::SIGKILL,
+    )
+    .unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        "{seen:?}"
+    );
+    wait_until_gone(&sleeps, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn an_owner_that_does_not_read_can_still_close() {
+    let mut sandbox = start(spec()).await;
+    let mut floods = python(
+        1,
+        "import os\nfd = int(os.environ['INFRADEV_CHANNEL_FD'])\nwhile True: os.write(fd, b'x' * 65536)",
+    );
+    floods.channel = true;
+    sandbox.sandbox.spawn(floods).unwrap();
+    up(&mut sandbox, 1).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begin = Instant::now();
+    sandbox.sandbox.close().await;
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+}
