@@ -227,15 +227,27 @@ pub fn descendants(of: u32) -> Vec<Seen> {
         .collect()
 }
 
-/// From a process up to, and without, one above it.
-pub fn ancestors(mut pid: i32, below: u32) -> Vec<i32> {
-    let parents = parents();
-    let mut chain = Vec::new();
-    while pid != below.cast_signed() {
-        chain.push(pid);
-        pid = parents.iter().find(|p| p.0 == pid).unwrap().1;
+/// Every process of the sandbox of ours in which `mark` runs, from `__sandbox` down; waits until
+/// there is one.
+pub fn whole_sandbox(mark: &str) -> Vec<Seen> {
+    let own = std::process::id();
+    let until = std::time::Instant::now() + PATIENCE;
+    loop {
+        let all = descendants(own);
+        if all.iter().filter(|p| p.1 == mark).count() == 2 {
+            let parents = parents();
+            let above = |pid: i32| parents.iter().find(|p| p.0 == pid).map(|p| p.1);
+            let mut top = all.iter().find(|p| p.1 == mark).unwrap().0;
+            while let Some(parent) = above(top).filter(|p| *p != own.cast_signed()) {
+                top = parent;
+            }
+            let mut whole = descendants(top.cast_unsigned());
+            whole.push((top, command_line(top)));
+            return whole;
+        }
+        assert!(std::time::Instant::now() < until, "{mark}: {all:?}");
+        std::thread::sleep(Duration::from_millis(5));
     }
-    chain
 }
 
 /// Fails when one of them is still there, under its number and command line, after `patience`.

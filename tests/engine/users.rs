@@ -1,5 +1,6 @@
 //! Who the worker is: root, somebody else, or somebody on a machine that refuses namespaces.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -36,32 +37,30 @@ fn home() -> TempDir {
     home
 }
 
+fn as_somebody(program: impl AsRef<OsStr>, home: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env("TMPDIR", home)
+        .env("RUST_BACKTRACE", "0")
+        .current_dir("/");
+    if nix::unistd::geteuid().is_root() {
+        command.uid(SOMEBODY).gid(SOMEBODY);
+    }
+    command
+}
+
 #[test]
 fn everything_holds_for_an_unprivileged_user() {
-    // when this user is one already, the tests beside this one are that proof; a part of them runs
-    // once more
+    // when this user is one already, the tests beside this one are that proof, and run once more
     let home = home();
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env("TMPDIR", home.path()).current_dir("/");
-    if nix::unistd::geteuid().is_root() {
-        command.uid(SOMEBODY).gid(SOMEBODY);
+    for filters in [
+        &["basics::", "walls::", "mounts::", "--test-threads=2"][..],
+        &["kills::", "--test-threads=2"],
+        &["limits::", "--test-threads=2"],
+    ] {
+        let mut command = as_somebody(std::env::current_exe().unwrap(), home.path());
+        run_here(&mut command, filters);
     }
-    run_here(
-        &mut command,
-        &[
-            "basics::",
-            "walls::",
-            "mounts::",
-            "kills::",
-            "--test-threads=2",
-        ],
-    );
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env("TMPDIR", home.path()).current_dir("/");
-    if nix::unistd::geteuid().is_root() {
-        command.uid(SOMEBODY).gid(SOMEBODY);
-    }
-    run_here(&mut command, &["limits::", "--test-threads=2"]);
 }
 
 #[tokio::test]
@@ -75,9 +74,10 @@ async fn the_probe_says_that_it_works_here() {
 /// Set where this test program runs on a "machine" that refuses namespaces.
 const REFUSED: &str = "INFRADEV_TEST_REFUSED";
 
-/// A program below a user namespace in which no further one may be made.
-fn refusing() -> Command {
-    let mut command = Command::new("unshare");
+/// This program below a user namespace in which no further one may be made, as somebody who is not
+/// root.
+fn refusing(home: &Path) -> Command {
+    let mut command = as_somebody("unshare", home);
     command
         .args(["--user", "--map-root-user", "sh", "-c"])
         .arg("echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"")
@@ -90,7 +90,8 @@ fn refusing() -> Command {
 async fn refused_namespaces_are_an_error_with_advice() {
     if std::env::var_os(REFUSED).is_none() {
         let filter = "users::refused_namespaces_are_an_error_with_advice";
-        run_here(&mut refusing(), &["--exact", filter]);
+        let home = home();
+        run_here(&mut refusing(home.path()), &["--exact", filter]);
         return;
     }
     let scratch = TempDir::new().unwrap();
@@ -109,7 +110,8 @@ async fn refused_namespaces_are_an_error_with_advice() {
 async fn without_namespaces_limits_and_kills_still_hold() {
     if std::env::var_os(REFUSED).is_none() {
         let filter = "users::without_namespaces_limits_and_kills_still_hold";
-        run_here(&mut refusing(), &["--exact", filter]);
+        let home = home();
+        run_here(&mut refusing(home.path()), &["--exact", filter]);
         return;
     }
     let scratch = TempDir::new().unwrap();
@@ -143,9 +145,13 @@ async fn without_namespaces_limits_and_kills_still_hold() {
     let ran = sandbox.run(reads).await;
     assert_eq!(ran.succeeded().out(), "here");
     assert_eq!(sandbox.kill_all().await, 4);
+    // no bomb: without namespaces it would burst on the machine if this failed
     sandbox
         .sandbox
-        .spawn(shell(2, "b() { b | b & }; b; sleep 600"))
+        .spawn(shell(
+            2,
+            "i=0; while [ $i -lt 200 ]; do setsid sleep 60 & i=$((i+1)); done; wait",
+        ))
         .unwrap();
     let seen = sandbox
         .until(|e| matches!(e, infradev::engine::SandboxEvent::LimitHit { .. }))

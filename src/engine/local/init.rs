@@ -26,7 +26,7 @@ use super::super::{Begin, Message, ProcessStatus, Request, Stream};
 use super::outbox::Outbox;
 use super::process::Process;
 use super::tree::{kill_each, list};
-use super::watch::{Hit, TICK, Watch};
+use super::watch::{Hit, Watch};
 
 /// Killed processes that do not go away within this time never will (the kernel waits for a
 /// device); ending process 1 is all that is left to do.
@@ -270,7 +270,7 @@ impl Init {
             Ok(process) => {
                 self.processes.insert(id, process);
                 self.out.put(&Message::Started { id }, &[]);
-                self.next_check = self.next_check.min(Instant::now() + TICK);
+                self.next_check = self.next_check.min(Instant::now() + self.watch.tick());
             }
             Err(error) => {
                 let program = spec.argv.first().map_or("", String::as_str);
@@ -360,8 +360,9 @@ impl Init {
         if now < self.next_check || !self.watching() {
             return None;
         }
-        self.next_check = now + TICK;
-        match self.watch.check() {
+        let found = self.watch.check();
+        self.next_check = now + self.watch.tick();
+        match found {
             Ok(None) => None,
             Ok(Some(hit)) => self.hit(hit),
             // somebody inside may have taken our descriptors away: blind is the same as over

@@ -102,7 +102,7 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
         env: setup.spec.env.clone(),
         limits: setup.spec.limits,
         isolation: setup.isolation,
-        foreign_threads: foreign_threads(),
+        foreign_threads: foreign_threads(setup.isolation),
     };
     let mut first = encode(setup, &[])?;
     first.extend(encode(&Request::Begin(begin), &[])?);
@@ -195,10 +195,10 @@ fn explain(failed: Failed) -> EngineError {
     }
 }
 
-/// Threads on this machine now, where the kernel counts a user's threads over all sandboxes: the
-/// fourth field of `/proc/loadavg`. Later kernels count per user namespace.
-fn foreign_threads() -> u64 {
-    if kernel() >= (5, 14) {
+/// Threads on this machine now, the fourth field of `/proc/loadavg`, where the kernel counts a
+/// user's threads over all sandboxes. In user namespaces, later kernels count each one's own.
+fn foreign_threads(isolation: Isolation) -> u64 {
+    if isolation == Isolation::Namespaces && kernel() >= (5, 14) {
         return 0;
     }
     std::fs::read_to_string("/proc/loadavg")

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid, setsid};
 
@@ -29,10 +30,18 @@ pub(super) fn raw_stdin() -> impl Read {
 }
 
 /// Leaves what this process inherited and no program in a sandbox should have: descriptors beyond
-/// the standard ones, and the login session's keys. Best effort: old kernels lack the first, which
+/// the standard ones, ignored signals, and the login session's keys. Best effort: old kernels lack the first, which
 /// hakoniwa does again; some lack the second, and then there are no keys.
 pub(super) fn leave_inheritance() {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    for signal in Signal::iterator() {
+        // ours stays ignored, and is reset in every process that is started; SIGKILL and SIGSTOP
+        // cannot be ignored in the first place
+        if signal != Signal::SIGPIPE {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }.ok();
+        }
+    }
     // SAFETY: nobody in this process, which has just begun, holds a descriptor from 3 up; the null
     // pointer asks for a new anonymous keyring.
     unsafe {
