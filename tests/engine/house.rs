@@ -74,7 +74,8 @@ pub fn python(id: u32, script: &str) -> ProcessSpec {
 /// A sandbox, and the folder that it may stage in.
 pub struct Box {
     pub sandbox: Sandbox,
-    pub scratch: TempDir,
+    /// Removed with the box.
+    pub _scratch: TempDir,
 }
 
 pub async fn start(spec: SandboxSpec) -> Box {
@@ -82,7 +83,10 @@ pub async fn start(spec: SandboxSpec) -> Box {
     let sandbox = Sandbox::start_local_with(spec, scratch.path(), &options())
         .await
         .unwrap();
-    Box { sandbox, scratch }
+    Box {
+        sandbox,
+        _scratch: scratch,
+    }
 }
 
 /// What a process did.

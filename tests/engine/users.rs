@@ -136,7 +136,10 @@ async fn without_namespaces_limits_and_kills_still_hold() {
         sandbox.visible(Path::new("/workshop")),
         Path::new("/workshop")
     );
-    let mut sandbox = crate::house::Box { sandbox, scratch };
+    let mut sandbox = crate::house::Box {
+        sandbox,
+        _scratch: scratch,
+    };
     let mut reads = shell(
         1,
         "cat file; setsid sleep 600 & setsid sh -c 'sleep 600 & sleep 600' &",
