@@ -155,6 +155,56 @@ async fn a_killed_supervisor_takes_everything_with_it() {
     wait_until_gone(&ours, Duration::from_secs(1)).await;
 }
 
+/// Stops process 1 of the sandbox in which `mark` runs, as starving it from inside would.
+fn stop_process_1(mark: &str) -> Vec<crate::house::Seen> {
+    let ours = whole_sandbox(mark);
+    let init = ours.iter().find(|p| p.1.contains("__init")).unwrap().0;
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(init),
+        nix::sys::signal::Signal::SIGSTOP,
+    )
+    .unwrap();
+    ours
+}
+
+#[tokio::test]
+async fn a_kill_that_process_1_does_not_answer_comes_from_outside() {
+    let mut sandbox = start(spec()).await;
+    let script = "sleep 604 & echo up; sleep 604";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    up(&mut sandbox, 1).await;
+    let ours = stop_process_1("sleep 604");
+    sandbox.sandbox.kill_all().unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        "{seen:?}"
+    );
+    wait_until_gone(&ours, Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn the_wall_limit_holds_without_process_1() {
+    let mut spec = spec();
+    spec.limits.wall = Duration::from_secs(2);
+    let mut sandbox = start(spec).await;
+    let script = "sleep 605 & echo up; sleep 605";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    up(&mut sandbox, 1).await;
+    let ours = stop_process_1("sleep 605");
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        seen.iter()
+            .any(|e| matches!(e, SandboxEvent::LimitHit { limit, .. } if limit == "wall")),
+        "{seen:?}"
+    );
+    wait_until_gone(&ours, Duration::ZERO).await;
+}
+
 #[tokio::test]
 async fn an_owner_that_does_not_read_can_still_close() {
     let mut sandbox = start(spec()).await;

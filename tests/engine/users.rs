@@ -63,6 +63,17 @@ fn everything_holds_for_an_unprivileged_user() {
     }
 }
 
+#[test]
+fn everything_starts_for_a_root_that_is_only_called_so() {
+    // root of a user namespace that knows no other user
+    let home = home();
+    let mut command = as_somebody("unshare", home.path());
+    command
+        .args(["--user", "--map-root-user"])
+        .arg(std::env::current_exe().unwrap());
+    run_here(&mut command, &["mounts::", "walls::the_kernels_settings"]);
+}
+
 #[tokio::test]
 async fn the_probe_says_that_it_works_here() {
     let scratch = TempDir::new().unwrap();

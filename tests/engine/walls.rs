@@ -1,6 +1,6 @@
 //! What cannot be seen, written or reached from inside.
 
-use infradev::engine::Access;
+use infradev::engine::{Access, Network};
 use tempfile::TempDir;
 
 use crate::house::{mount, process, python, shell, spec, start, write};
@@ -223,4 +223,39 @@ async fn our_own_binary_is_read_only() {
         ))
         .await;
     assert_eq!(ran.succeeded().out(), "init\n");
+}
+
+#[tokio::test]
+async fn the_hosts_network_is_there_only_when_asked_for() {
+    let mut spec = spec();
+    spec.network = Network::Host;
+    let mut sandbox = start(spec).await;
+    let ran = sandbox
+        .run(shell(1, "readlink /proc/self/ns/net; ls /etc/resolv.conf"))
+        .await;
+    let outside = std::fs::read_link("/proc/self/ns/net").unwrap();
+    let out = ran.out();
+    assert_eq!(out.lines().next(), outside.to_str());
+    assert_eq!(
+        out.contains("/etc/resolv.conf"),
+        std::path::Path::new("/etc/resolv.conf").exists()
+    );
+}
+
+#[tokio::test]
+async fn a_leased_device_can_be_opened_and_its_neighbourhood_seen() {
+    let mut spec = spec();
+    spec.devices = vec!["/dev/zero".into()];
+    let mut sandbox = start(spec).await;
+    let ran = sandbox
+        .run(shell(
+            1,
+            "head -c 3 /dev/zero | wc -c; ls -d /sys/bus/pci /sys/class",
+        ))
+        .await;
+    let expected = ["/sys/bus/pci", "/sys/class"]
+        .iter()
+        .filter(|p| std::path::Path::new(p).exists())
+        .fold("3\n".to_owned(), |text, p| text + p + "\n");
+    assert_eq!(ran.out(), expected);
 }

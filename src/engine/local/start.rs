@@ -11,13 +11,14 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::driver::Vessel;
 use super::super::frame::encode;
-use super::super::sandbox::{Answer, Failed, Shape, Vessel};
+use super::super::sandbox::{Answer, Failed, Shape};
 use super::super::{
     Access, Begin, EngineError, Isolation, Refusal, RefusalKind, Request, Sandbox, SandboxSpec,
 };
-use super::ownership::{Lent, drops_root};
-use super::{OUTER_ID, probe};
+use super::ownership::Lent;
+use super::probe;
 
 /// What standard error of the set-up is kept of.
 const STDERR_MAX: u64 = 64 << 10;
@@ -151,14 +152,11 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
 
 /// Read-write mounts of a root worker are given to the sandbox's user.
 async fn lend(spec: &SandboxSpec) -> Result<Option<Lent>, EngineError> {
-    if !drops_root() {
-        return Ok(None);
-    }
     let trees: Vec<PathBuf> = (spec.mounts.iter())
         .filter(|m| m.access == Access::ReadWrite)
         .map(|m| m.source.clone())
         .collect();
-    let lend = move || Lent::new(&trees, OUTER_ID, OUTER_ID);
+    let lend = move || Lent::new(&trees);
     match tokio::task::spawn_blocking(lend).await {
         Ok(lent) => lent.map(Some),
         Err(_) => Err(EngineError::Ended),
@@ -238,13 +236,10 @@ struct Supervisor {
 }
 
 impl Vessel for Supervisor {
-    fn kill(&mut self) {
-        // what it holds dies with it: hakoniwa's process, process 1, and so the process namespace
-        self.child.start_kill().ok();
-    }
-
     async fn gone(mut self, patience: Duration) -> String {
+        // its input is closed by now: it ends the sandbox, by force after a moment, and then itself
         if timeout(patience, self.child.wait()).await.is_err() {
+            // what it holds dies with it: hakoniwa's process, process 1, and so the namespace
             self.child.start_kill().ok();
             self.child.wait().await.ok();
         }

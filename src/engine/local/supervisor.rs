@@ -10,7 +10,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
 use nix::sys::stat::{Mode, umask};
+use nix::sys::wait::waitpid;
 
 use super::super::frame::{encode, read_one};
 use super::super::{Isolation, Message, Refusal, RefusalKind};
@@ -65,10 +67,13 @@ fn run(setup: &Setup) -> Result<(), Refusal> {
     for (link, text) in &links {
         container.symlink(text, link);
     }
+    prctl::set_child_subreaper(true).map_err(|e| other("becoming a reaper", &e.into()))?;
     let mut child = sys::contained(&container, enter)
         .spawn()
         .map_err(|e| refusal("entering the sandbox", e.to_string()))?;
-    wait_or_orphaned(&mut child)?;
+    if wait_or_orphaned(&mut child)? {
+        return Ok(());
+    }
     let status = child
         .wait()
         .map_err(|e| refusal("waiting for the sandbox", e.to_string()))?;
@@ -97,8 +102,9 @@ fn enter() -> i32 {
     125
 }
 
-/// Returns when the sandbox has ended, or kills it when the worker is gone and it did not.
-fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
+/// Returns when the sandbox has ended; or, with `true`, kills it when the worker has closed its end
+/// and the sandbox goes on.
+fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<bool, Refusal> {
     let failed = |e: nix::errno::Errno| other("watching the sandbox", &e.into());
     let ended = sys::pidfd_open(child.id()).ok();
     let stdin = std::io::stdin();
@@ -124,7 +130,7 @@ fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
                 .revents()
                 .is_some_and(|r| r.intersects(PollFlags::POLLHUP | PollFlags::POLLERR));
         match child.try_wait() {
-            Ok(Some(_)) => return Ok(()),
+            Ok(Some(_)) => return Ok(false),
             Ok(None) => {}
             Err(e) => return Err(refusal("waiting for the sandbox", e.to_string())),
         }
@@ -133,7 +139,10 @@ fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
         }
         if orphaned.is_some_and(|since| since.elapsed() > ORPHAN_PATIENCE) {
             child.kill().ok();
-            return Ok(());
+            // process 1 dies with its parent and becomes our child; it is gone only when
+            // everything in its namespace is
+            while !matches!(waitpid(None, None), Err(nix::errno::Errno::ECHILD)) {}
+            return Ok(true);
         }
     }
 }
