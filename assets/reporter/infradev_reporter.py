@@ -19,6 +19,7 @@ Every line of the channel is one JSON object in ASCII: `n` the nonce, `i` its nu
 Objects of the code under test end up here (exceptions, reprs): nothing of them is trusted to work.
 """
 
+import faulthandler
 import json
 import os
 import sys
@@ -495,6 +496,11 @@ def make_plugin(pytest, line, options):
         def pytest_internalerror(self, excrepr, excinfo):
             send("internal", m=text_of(excinfo.value, MESSAGE), t=text_of(excrepr))
 
-    plugin = Plugin()
-    os.register_at_fork(after_in_child=line.close)
-    return plugin
+    def forked():
+        line.close()
+        # the thread that prints the stack of a slow case is not in the child, and cancelling it
+        # would wait for it
+        faulthandler.cancel_dump_traceback_later = lambda: None
+
+    os.register_at_fork(after_in_child=forked)
+    return Plugin()

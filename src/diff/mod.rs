@@ -1,6 +1,24 @@
 //! PURE: patches and differences as data.
 //!
-//! [`patch`] reads patches, strictly enough to apply them and leniently enough to show them;
-//! bytes stay bytes here: what is shown is sanitised in `tui`.
+//! [`patch`] reads patches, strictly enough to apply them and leniently enough to show them.
+//! [`FileDiff`] compares two versions of a file, or holds what a patch says of one; [`Rows`] is
+//! what a screen shows of it, and [`word_diff`] which words of a pair of lines changed.
+//! [`compare`] sets two trees side by side. Bytes stay bytes: what is shown is sanitised in `tui`.
 
+mod compare;
+mod from_patch;
+mod lines;
+mod notice;
+mod pairs;
 pub mod patch;
+mod rows;
+mod share;
+mod words;
+
+pub use compare::{Compared, FileSet, Touched, compare};
+pub use lines::{Break, ChangeRange, DiffOptions, FileDiff, Span};
+pub use notice::{Notice, is_binary};
+pub use pairs::Pair;
+pub use rows::{Layout, Open, Row, RowKind, Rows, Side};
+pub use share::added_line_share;
+pub use words::{MAX_LINE, WordDiff, word_diff};

@@ -65,9 +65,16 @@ impl Mounts {
         given(target) || self.found.keys().any(|known| target.starts_with(known))
     }
 
+    /// By target; nothing below another target, which would be mounted over it.
     pub fn into_vec(self) -> Vec<Mount> {
-        self.found
-            .into_iter()
+        let mut kept: Vec<(PathBuf, PathBuf)> = Vec::new();
+        // in this order a folder comes before what is in it
+        for (target, source) in self.found {
+            if !kept.iter().any(|(known, _)| target.starts_with(known)) {
+                kept.push((target, source));
+            }
+        }
+        kept.into_iter()
             .map(|(target, source)| Mount {
                 source,
                 target,
@@ -98,8 +105,8 @@ mod tests {
         std::os::unix::fs::symlink("python3.11", real.join("bin/python3")).unwrap();
         std::os::unix::fs::symlink("3.11.7", root.join("3.11")).unwrap();
         let mut mounts = Mounts::default();
-        mounts.add(&root.join("3.11"));
         mounts.add_executable(&root.join("3.11/bin/python3"));
+        mounts.add(&root.join("3.11"));
         mounts.add(Path::new("/usr/bin/env"));
         mounts.add(&root.join("absent"));
         let found: Vec<_> = mounts

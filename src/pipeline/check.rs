@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::error::Stop;
 use super::trees::{Patch, Trees, Unchanged};
 use crate::catalog::{Problem, Severity};
+use crate::diff::added_line_share;
 use crate::domain::Task;
 use crate::store::Home;
 
@@ -55,8 +56,7 @@ pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
     let mut shares = Vec::new();
     for a in &task.spec.alternative {
         if let (Some(gold), Ok(bytes)) = (&gold, std::fs::read(task.path(&a.patch))) {
-            let _ = (&bytes, gold);
-            shares.push((a.name.clone(), 0.0));
+            shares.push((a.name.clone(), added_line_share(&bytes, gold)));
         }
     }
     Ok(Applies { problems, shares })

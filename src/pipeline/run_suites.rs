@@ -18,7 +18,7 @@ use super::trees::Trees;
 use crate::domain::{
     Calibration, CaseId, CaseResult, Event, Level, Subject, Suite, SuiteCalibration, Task,
 };
-use crate::workspace::{Replaced, replace_suite};
+use crate::workspace::{Replaced, replace_suite, restore_configuration};
 
 /// A subject and the tree that its patch made.
 #[derive(Clone, Copy)]
@@ -163,14 +163,12 @@ fn lay_now(
     let kind = if twins.is_some() { "twins" } else { "tree" };
     let work = scratch.join(format!("{}-{suite}-{kind}", subject.name()));
     let built = built_tree(scratch, subject);
-    if built.is_dir() {
-        return Err(Stop::Fault("built".into()));
+    let tree = if built.is_dir() {
+        trees.snapshot.import_dir(&built).map_err(fault)?
     } else {
-        trees
-            .snapshot
-            .write_tree(subjected.tree, &work)
-            .map_err(fault)?;
-    }
+        subjected.tree
+    };
+    trees.snapshot.write_tree(tree, &work).map_err(fault)?;
     let tests = trees.suite_dir(task, suite, scratch)?;
     let into = task
         .spec
@@ -179,8 +177,30 @@ fn lay_now(
         .map(|s| s.into.clone())
         .unwrap_or_default();
     let replaced = replace_suite(&work, &into, twins.unwrap_or(&tests)).map_err(fault)?;
+    let suites: Vec<&str> = Suite::ALL
+        .iter()
+        .filter_map(|s| task.spec.suites.get(*s))
+        .map(|s| s.into.as_str())
+        .collect();
+    let pythonpath: Vec<&str> = task
+        .spec
+        .environment
+        .pythonpath
+        .iter()
+        .map(String::as_str)
+        .collect();
+    let restored = restore_configuration(&work, &trees.snapshot, trees.gold, &suites, &pythonpath)
+        .map_err(fault)?;
     if subject == Subject::Submission && twins.is_none() {
         tell(recorder, subject, suite, &replaced);
+        for r in restored {
+            recorder.record(Event::Restored {
+                subject,
+                suite,
+                path: r.path.to_string_lossy().into_owned(),
+                action: format!("{} ({})", r.action.name(), r.why),
+            });
+        }
     }
     Ok(work)
 }

@@ -154,6 +154,8 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
             continue;
         }
         let frame = Alarm::from_std(session.last_draw + DATA_FRAME);
+        let toast_s = session.app.toast.as_ref().map_or(0.0, |t| t.until_s - now_s());
+        let toast_end = Alarm::now() + Duration::from_secs_f64(toast_s.clamp(0.05, 60.0));
         tokio::select! {
             biased;
             signal = signals.next() => match signal {
@@ -175,6 +177,9 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
             },
             Some(msg) = changed.recv() => session.handle(msg),
             () = sleep_until(frame), if session.app.dirty => {},
+            () = sleep_until(toast_end), if session.app.toast.is_some() => {
+                session.handle(Msg::ToastOver);
+            },
             () = sleep_until(next_tick), if session.app.wants_tick() || session.sampler.is_some() => {
                 next_tick = Alarm::now() + Duration::from_secs(1);
                 session.handle(Msg::Tick);

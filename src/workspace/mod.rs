@@ -7,12 +7,13 @@
 //! Everything blocks; callers in async code use `spawn_blocking`. No git binary is needed.
 
 mod apply;
-mod differing;
+mod difference;
 mod edit;
 mod error;
 mod hash;
 mod import;
 mod lock;
+mod restore;
 mod snapshot;
 mod suite;
 mod tree;
@@ -20,8 +21,10 @@ mod walk;
 mod write;
 
 pub use apply::{Applied, AppliedFile, ApplyError, Method, Refused, apply, apply_to};
+pub use difference::{FileStat, TreeDiff};
 pub use error::WorkspaceError;
 pub use git2::Oid as TreeId;
 pub use hash::hash_tree;
+pub use restore::{Action, Restored, restore_configuration};
 pub use snapshot::Snapshot;
 pub use suite::{Replaced, replace_suite};

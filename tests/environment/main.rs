@@ -4,4 +4,5 @@
 mod build;
 mod faults;
 mod kinds;
+mod sandbox;
 mod support;

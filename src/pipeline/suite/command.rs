@@ -109,9 +109,7 @@ fn port(isolation: Isolation, group: u32) -> Result<u16, SuiteError> {
 /// `worktree/folder` without the dot that stands for the work tree itself.
 fn tidy(worktree: &Path, folder: &str) -> PathBuf {
     let parts = Path::new(folder).components();
-    worktree.join(
-        parts
-            .filter(|c| !matches!(c, std::path::Component::CurDir))
-            .collect::<PathBuf>(),
-    )
+    let mut path = worktree.to_path_buf();
+    path.extend(parts.filter(|c| !matches!(c, std::path::Component::CurDir)));
+    path
 }

@@ -169,7 +169,16 @@ pub(super) fn fold_ranks(
         result.outcome = on.outcome;
         result.phase = on.phase;
         let told = on.message.as_deref();
+        // ranks that say the same say it together
+        let alike: Vec<String> = (0..)
+            .zip(&by_rank)
+            .filter(|(_, other)| other.outcome == on.outcome && other.message == on.message)
+            .map(|(rank, _): (usize, _)| rank.to_string())
+            .collect();
         result.message = match told {
+            Some(message) if alike.len() > 1 => {
+                Some(format!("ranks {}: {message}", alike.join(", ")))
+            }
             Some(message) if several => Some(format!("rank {worst}: {message}")),
             Some(message) => Some(message.to_owned()),
             None if several && !on.outcome.passed() => {
@@ -191,6 +200,7 @@ pub(super) fn fold_ranks(
         let others: Vec<String> = (0..)
             .zip(&by_rank)
             .filter(|(rank, on)| *rank != worst && !on.outcome.passed())
+            .filter(|(_, on)| on.message != by_rank[worst].message)
             .filter_map(|(rank, on)| Some(format!("rank {rank}: {}", on.message.as_deref()?)))
             .collect();
         if let Some(message) = &mut result.message

@@ -22,6 +22,8 @@ pub(super) struct GroupLimits {
     /// From the start of the group until every rank has its list of cases.
     pub collect: Duration,
     pub case: Duration,
+    /// End when a case failed on some ranks only.
+    pub keep_step: bool,
 }
 
 /// After its session's end a process may take this long to be gone.
@@ -77,6 +79,9 @@ pub(super) struct Group {
     /// Cases settled in this group.
     here: usize,
     agreed: bool,
+    /// A case failed on some ranks only, and the group must end: a rank that left the case early
+    /// may be one collective ahead, and the cases after it would answer for that.
+    out_of_step: Option<usize>,
     /// The ids to run; none: all.
     only: Option<HashSet<CaseId>>,
     asked: Option<Vec<CaseId>>,
@@ -104,6 +109,7 @@ impl Group {
             unsettled: 0,
             here: 0,
             agreed: false,
+            out_of_step: None,
             only: only.map(|ids| ids.iter().cloned().collect()),
             asked: only.map(<[CaseId]>::to_vec),
             told: Vec::new(),
@@ -135,10 +141,7 @@ impl Group {
         if let Some(code) = self.ranks[rank].ended
             && status != ProcessStatus::Exited(code & 0xFF)
         {
-            let detail = format!(
-                "pytest ended with code {code}, its process {}",
-                words(status)
-            );
+            let detail = format!("pytest ended with code {code}, its process {}", words(status));
             self.odd(DiscrepancyKind::ExitCode, rank, None, detail);
         }
     }
@@ -162,6 +165,10 @@ impl Group {
                     node,
                 }),
                 Heard::Started(place) => self.started(rank, place),
+                Heard::Again(place) => self.told.push(Told::Tainted {
+                    id: self.ranks[rank].list[place].clone(),
+                    reason: "it ran twice on one rank".into(),
+                }),
                 Heard::Finished(place) => {
                     if self.agreed
                         && let Some(case) = self.places[rank][place]
@@ -193,20 +200,6 @@ impl Group {
             self.odd(DiscrepancyKind::NotCollected, rank, Some(id), detail);
             return;
         }
-        let again = self.ranks[rank].finished.contains_key(&place)
-            || (self.agreed && self.places[rank][place].is_some_and(|case| self.settled[case]));
-        if again {
-            let reason = "it ran twice on one rank".to_owned();
-            self.ranks[rank].tainted.insert(place, reason.clone());
-            self.odd(
-                DiscrepancyKind::ReportedTwice,
-                rank,
-                Some(id.clone()),
-                reason.clone(),
-            );
-            self.told.push(Told::Tainted { id, reason });
-            return;
-        }
         self.told.push(Told::Started {
             id,
             rank: rank as u32,
@@ -215,12 +208,7 @@ impl Group {
 
     fn collected(&mut self, rank: usize, selected: usize) {
         let wanted = |id: &CaseId| self.only.as_ref().is_none_or(|only| only.contains(id));
-        let list: Vec<CaseId> = self.ranks[rank]
-            .list
-            .iter()
-            .filter(|id| wanted(id))
-            .cloned()
-            .collect();
+        let list: Vec<CaseId> = self.ranks[rank].list.iter().filter(|id| wanted(id)).cloned().collect();
         self.ranks[rank].selected = selected;
         if list.len() != selected {
             let detail = format!("{selected} cases selected where {} were meant", list.len());
@@ -278,12 +266,7 @@ impl Group {
         }
         for (id, without) in lonely {
             let reason = format!("rank {without}: did not collect it, another rank did");
-            self.odd(
-                DiscrepancyKind::RanksDiffer,
-                without,
-                Some(id.clone()),
-                reason.clone(),
-            );
+            self.odd(DiscrepancyKind::RanksDiffer, without, Some(id.clone()), reason.clone());
             self.settle_alone(CaseResult {
                 id,
                 outcome: Outcome::Error,
@@ -322,22 +305,25 @@ impl Group {
     }
 
     fn settle_if_done(&mut self, case: usize) {
+        if self.out_of_step.is_some() {
+            return;
+        }
         let places: Option<Vec<usize>> = (0..self.ranks.len())
             .map(|rank| {
                 let place = self.place_on(rank, case)?;
-                self.ranks[rank]
-                    .finished
-                    .contains_key(&place)
-                    .then_some(place)
+                self.ranks[rank].finished.contains_key(&place).then_some(place)
             })
             .collect();
         if let Some(places) = places
             && !self.settled[case]
         {
-            let by_rank = (0..)
-                .zip(places)
-                .map(|(rank, place)| self.on_rank(rank, place))
-                .collect();
+            let by_rank: Vec<OnRank> =
+                (0..).zip(places).map(|(rank, place)| self.on_rank(rank, place)).collect();
+            let bad = |on: &OnRank| matches!(on.outcome, Outcome::Failed | Outcome::Error);
+            let mixed = by_rank.iter().any(bad) && !by_rank.iter().all(bad);
+            if mixed && self.limits.keep_step {
+                self.out_of_step = by_rank.iter().position(bad);
+            }
             self.settle(case, by_rank, None);
         }
     }
@@ -421,12 +407,7 @@ impl Group {
     pub fn deadline(&self) -> (Duration, Wait) {
         if self.ranks.iter().all(Rank::over) {
             // sessions are over, processes are still there
-            let last = self
-                .ranks
-                .iter()
-                .map(|r| r.heard)
-                .max()
-                .unwrap_or(self.began);
+            let last = self.ranks.iter().map(|r| r.heard).max().unwrap_or(self.began);
             return (last + LAST_STEPS, Wait::Exit);
         }
         if !self.agreed {
@@ -476,6 +457,14 @@ impl Group {
         if complete && exited {
             return Some(Ending::complete());
         }
+        if let Some(rank) = self.out_of_step.filter(|_| !self.all_settled()) {
+            return Some(Ending {
+                blame: Blame::Session,
+                rank: Some(rank),
+                outcome: Outcome::Error,
+                reason: "failed a case that another rank passed: they may be out of step".into(),
+            });
+        }
         if !complete && let Some(ending) = self.broken_off() {
             return Some(ending);
         }
@@ -505,12 +494,10 @@ impl Group {
             .filter(ended)
             .min_by_key(|rank| self.ranks[*rank].running().is_none())
             // all is settled, but a process ended without the end of its session
-            .or_else(|| {
-                (0..self.ranks.len()).find(|r| {
-                    let of = &self.ranks[*r];
-                    of.status.is_some() && of.ended.is_none()
-                })
-            })?;
+            .or_else(|| (0..self.ranks.len()).find(|r| {
+                let of = &self.ranks[*r];
+                of.status.is_some() && of.ended.is_none()
+            }))?;
         let of = &self.ranks[rank];
         let how = self.how_it_ended(rank);
         let blame = if let Some(m) = &of.fault {
@@ -521,9 +508,7 @@ impl Group {
                 of.stderr_text()
             )));
         } else if !of.collected {
-            of.nodes
-                .last()
-                .map_or(Blame::Collection, |n| Blame::Node(n.clone()))
+            of.nodes.last().map_or(Blame::Collection, |n| Blame::Node(n.clone()))
         } else if let Some(case) = self.running_case(rank) {
             Blame::Case(case)
         } else if !self.agreed {
@@ -569,18 +554,16 @@ impl Group {
                     ));
                 }
                 Ending {
-                    blame: of
-                        .nodes
-                        .last()
-                        .map_or(Blame::Collection, |n| Blame::Node(n.clone())),
+                    blame: of.nodes.last().map_or(Blame::Collection, |n| Blame::Node(n.clone())),
                     rank: Some(rank),
                     outcome: Outcome::Timeout,
                     reason: format!("its collection did not end within {limit:.0} s"),
                 }
             }
             Wait::Case(case) if case < self.cases.len() => {
-                let rank = (0..self.ranks.len())
-                    .find(|r| !self.ranks[*r].over() && self.position(*r) == case);
+                let rank = (0..self.ranks.len()).find(|r| {
+                    !self.ranks[*r].over() && self.position(*r) == case
+                });
                 Ending {
                     blame: Blame::Case(case),
                     rank,
@@ -596,11 +579,7 @@ impl Group {
             },
             // after the last case
             Wait::Case(_) | Wait::Exit => Ending {
-                blame: if self.all_settled() {
-                    Blame::Nobody
-                } else {
-                    Blame::Session
-                },
+                blame: if self.all_settled() { Blame::Nobody } else { Blame::Session },
                 rank: (0..self.ranks.len()).find(|r| !self.ranks[*r].over()),
                 outcome: Outcome::Timeout,
                 reason: format!("the session did not end within {case_s:.0} s after its last case"),

@@ -67,6 +67,8 @@ pub(super) enum Heard {
     },
     Node(super::record::Node),
     Started(usize),
+    /// A case began that had ended before.
+    Again(usize),
     Finished(usize),
     Ended {
         aside: Vec<String>,
@@ -235,9 +237,15 @@ impl Rank {
                     self.odd(DiscrepancyKind::Sequence, detail, heard);
                 }
                 self.doing = Doing::Running { place, since: now };
-                self.began.insert(place, now);
                 self.stderr.clear();
-                heard.push(Heard::Started(place));
+                if self.finished.contains_key(&place) {
+                    let detail = "it ran twice on one rank".to_owned();
+                    self.odd(DiscrepancyKind::ReportedTwice, detail, heard);
+                    heard.push(Heard::Again(place));
+                } else {
+                    self.began.insert(place, now);
+                    heard.push(Heard::Started(place));
+                }
             }
             Record::Report(report) => self.report(report, heard),
             Record::Finish { c } => {

@@ -221,11 +221,11 @@ mod tests {
         let stream = b"\n{\"n\":\"x\",\"i\":0,\"k\":\"start\",\"c\":0}\n\n{\"n\":\"x\",\"i\":1,\"k\":\"finish\",\"c\":0}\n";
         for step in 1..stream.len() {
             let mut channel = Channel::new("x".into());
-            let lines: Vec<Line> = stream
-                .chunks(step)
-                .flat_map(|c| channel.push(c))
-                .chain(channel.end())
-                .collect();
+            let mut lines = Vec::new();
+            for chunk in stream.chunks(step) {
+                lines.extend(channel.push(chunk));
+            }
+            lines.extend(channel.end());
             assert_eq!(lines.len(), 2, "cut every {step} bytes: {lines:?}");
             assert_eq!(said(&lines), 2);
         }

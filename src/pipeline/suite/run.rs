@@ -17,6 +17,8 @@ use crate::engine::{Sandbox, SandboxEvent, Stream};
 
 /// A kill that is not answered by then has failed: the sandbox is given up.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// So many groups may end because their ranks got out of step; later ones go on regardless.
+const STEPPED_GROUPS: u32 = 30;
 
 /// Runs one suite on one subject. Events reach `sink` as soon as they are known; the run
 /// directory's files are complete when this returns.
@@ -118,6 +120,7 @@ impl<S: FnMut(Event)> Running<'_, S> {
         let limits = GroupLimits {
             collect: self.run.collect_limit,
             case: self.run.case_limit,
+            keep_step: self.groups <= STEPPED_GROUPS,
         };
         let specs = processes(self.run, plan, self.groups, &nonces, &sandbox)?;
         let first = specs.first().map_or(0, |p| p.id);

@@ -101,16 +101,17 @@ fn the_final_newline_comes_and_goes() {
         "\n",
         "c",
     ];
-    for old in ends {
-        for new in ends {
-            if old != new {
-                all_options(
-                    &files(&[("f", old), ("g", "")]),
-                    &files(&[("f", new), ("g", "")]),
-                );
+    let (mut before, mut after) = (Files::new(), Files::new());
+    for (i, old) in ends.iter().enumerate() {
+        for (j, new) in ends.iter().enumerate() {
+            if i != j {
+                let path = format!("{i}-{j}").into_bytes();
+                before.insert(path.clone(), (0o100_644, old.as_bytes().to_vec()));
+                after.insert(path, (0o100_644, new.as_bytes().to_vec()));
             }
         }
     }
+    all_options(&before, &after);
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn renames_copies_and_modes() {
 
 #[test]
 fn two_files_swap_their_names() {
-    let (a, b) = (numbered(40), numbered(40).replace("line", "row"));
+    let (a, b) = (numbered(200), numbered(200).replace("line", "row"));
     let old = files(&[("a", &a), ("b", &b)]);
     let new = files(&[("a", &b), ("b", &a)]);
     goes_in(&old, &new, &["-B", "-M"]);

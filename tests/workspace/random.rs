@@ -67,7 +67,7 @@ fn file() -> impl Strategy<Value = (u32, Vec<u8>)> {
     ]
 }
 
-fn tree() -> impl Strategy<Value = Files> {
+pub fn tree() -> impl Strategy<Value = Files> {
     prop::collection::btree_map(
         prop::sample::select(NAMES.to_vec()).prop_map(<[u8]>::to_vec),
         file(),
@@ -76,7 +76,7 @@ fn tree() -> impl Strategy<Value = Files> {
 }
 
 #[derive(Clone, Debug)]
-enum Edit {
+pub enum Edit {
     Lines(usize, usize, usize, Vec<u8>),
     Put(usize, (u32, Vec<u8>)),
     Delete(usize),
@@ -85,7 +85,7 @@ enum Edit {
     Mode(usize),
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
+pub fn edit() -> impl Strategy<Value = Edit> {
     let any = || any::<prop::sample::Index>().prop_map(|i| i.index(1000));
     let name = || 0..NAMES.len();
     prop_oneof![
@@ -101,7 +101,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-fn edited(tree: &Files, edits: &[Edit]) -> Files {
+pub fn edited(tree: &Files, edits: &[Edit]) -> Files {
     let mut tree = tree.clone();
     for edit in edits {
         let nth = |tree: &Files, n: usize| -> Option<Vec<u8>> {
@@ -157,7 +157,11 @@ fn edited(tree: &Files, edits: &[Edit]) -> Files {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn gits_own_patches_give_gits_trees(
@@ -173,7 +177,8 @@ proptest! {
         match ours(&old, &patch) {
             Ok((_, tree)) => {
                 prop_assert_eq!(Ok(&tree), git.as_ref(), "{}", shown(&patch));
-                if !options.contains(&"--ignore-space-at-eol") {
+                // without context a hunk may match elsewhere, for git too
+                if !options.contains(&"--ignore-space-at-eol") && !options.contains(&"-U0") {
                     prop_assert_eq!(&tree, &new, "{}", shown(&patch));
                 }
             }

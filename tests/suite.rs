@@ -1,0 +1,15 @@
+//! Suites end to end: a real interpreter with pytest, in the real local engine.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "suite/collection.rs"]
+mod collection;
+#[path = "suite/endings.rs"]
+mod endings;
+#[path = "suite/house.rs"]
+mod house;
+#[path = "suite/outcomes.rs"]
+mod outcomes;
+#[path = "suite/ranks.rs"]
+mod ranks;
+#[path = "suite/tampering.rs"]
+mod tampering;
