@@ -148,7 +148,7 @@ impl Ui {
 }
 
 /// A short message in the footer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Toast {
     pub text: String,
     pub bad: bool,
