@@ -15,6 +15,8 @@ struct Pty {
     _dir: tempfile::TempDir,
     screen: vt100::Parser,
     seen: Vec<u8>,
+    /// The workbench's command line.
+    command: String,
 }
 
 impl Pty {
@@ -42,6 +44,7 @@ impl Pty {
             _dir: dir,
             screen: vt100::Parser::new(30, 100, 0),
             seen: Vec::new(),
+            command,
         }
     }
 
@@ -166,7 +169,8 @@ fn quitting_gives_the_terminal_back() {
     pty.wait_for_bytes(b"-parenb");
     pty.read_for(Duration::from_millis(200));
     let told = String::from_utf8_lossy(&pty.seen).into_owned();
-    for mode in [" icanon", " echo ", " isig"] {
+    // (the harness itself turned echo off)
+    for mode in ["isig icanon", "opost", " icrnl"] {
         assert!(told.contains(mode), "{mode} in {told:?}");
     }
 }
@@ -247,16 +251,21 @@ fn stopping_and_continuing_draws_everything_again() {
     pty.wait_for("everywhere");
     pty.send("qq");
     assert!(pty.ended(Duration::from_secs(3)));
-    let mut pty = Pty::start(Some("set -m; $W; echo stopped; sleep 1; fg; echo back"), &[]);
+    let mut pty = Pty::start(Some("exec bash --norc --noprofile -i"), &[]);
+    let line = format!("{}\r", pty.command);
+    pty.send(&line);
     pty.wait_for("no tasks found");
     pty.send("\u{1a}");
-    pty.wait_for_bytes(b"stopped");
+    pty.wait_for_bytes(b"Stopped");
     assert!(!pty.screen.screen().alternate_screen());
     pty.seen.clear();
+    pty.send("fg\r");
     pty.wait_for_bytes(b"\x1b[?1049h");
     pty.wait_for("no tasks found");
     pty.send("q");
-    pty.wait_for_bytes(b"back");
+    pty.assert_restored();
+    pty.send("exit\r");
+    assert!(pty.ended(Duration::from_secs(5)));
 }
 
 #[test]
