@@ -12,6 +12,7 @@ pub mod gpu;
 pub mod judge;
 pub mod launch;
 pub mod pipeline;
+pub mod python;
 pub mod store;
 pub mod tui;
 pub mod workspace;

@@ -178,11 +178,8 @@ fn mod_files_hold_no_logic_and_files_stay_short() {
 #[test]
 fn schemas_in_assets_are_those_of_the_types() {
     let mut expected: BTreeMap<String, String> = BTreeMap::new();
-    for (name, schema) in infradev::catalog::schema::all() {
-        expected.insert(
-            name.into(),
-            infradev::catalog::schema::render(&schema).unwrap(),
-        );
+    for (name, schema) in infradev::cli::schema::all() {
+        expected.insert(name.into(), infradev::cli::schema::render(&schema).unwrap());
     }
     for (name, text) in expected {
         let kept = fs::read_to_string(format!("assets/schema/{name}")).unwrap_or_default();

@@ -203,6 +203,12 @@ fn read_patch(run: &RunDir, source: &Source) -> Result<Option<Patch>, Stop> {
     if *source == Source::Base {
         return Ok(None);
     }
+    let edits = run.edits_path();
+    if edits.is_file() {
+        let text = std::fs::read_to_string(&edits)
+            .map_err(|e| Stop::Input(format!("{}: {e}; save it as UTF-8", edits.display())))?;
+        return Ok(Some(Patch::Edits { text, file: edits }));
+    }
     let path = run.patch_path();
     match std::fs::read(&path) {
         Ok(bytes) => Ok(Some(Patch::Bytes(bytes))),

@@ -47,8 +47,12 @@ fn an_import_error() {
     assert_costs_its_own(&house, Outcome::Error, words);
     let ran = house.run();
     ran.no_discrepancy();
-    let detail = std::fs::read_to_string(house.path("run/cases/submission-official.jsonl")).unwrap();
-    assert!(detail.contains("\"path\":\"tests/test_b.py\",\"line\":1"), "{detail}");
+    let detail =
+        std::fs::read_to_string(house.path("run/cases/submission-official.jsonl")).unwrap();
+    assert!(
+        detail.contains("\"path\":\"tests/test_b.py\",\"line\":1"),
+        "{detail}"
+    );
 }
 
 #[test]
@@ -86,7 +90,11 @@ fn a_crash_at_import() {
 fn a_hang_at_import() {
     let mut house = House::new(&files("import time\ntime.sleep(600)\n")).expect(&EXPECTED);
     house.run.collect_limit = Duration::from_secs(4);
-    assert_costs_its_own(&house, Outcome::Timeout, "its collection did not end within 4 s");
+    assert_costs_its_own(
+        &house,
+        Outcome::Timeout,
+        "its collection did not end within 4 s",
+    );
     house.run().within(Duration::from_secs(4) + GRACE);
 }
 
@@ -124,7 +132,11 @@ fn every_file_ends_the_process_at_import() {
         ("test_c.py", bad),
         ("./pkg.py", "import os\nos._exit(0)\n"),
     ];
-    let ids = ["tests/test_a.py::test_one", "tests/test_b.py::test_one", "tests/test_c.py::test_one"];
+    let ids = [
+        "tests/test_a.py::test_one",
+        "tests/test_b.py::test_one",
+        "tests/test_c.py::test_one",
+    ];
     let ran = House::new(&files).expect(&ids).run();
     assert_eq!(ran.outcome.results.len(), 3);
     for id in ids {
@@ -134,21 +146,34 @@ fn every_file_ends_the_process_at_import() {
 
 #[test]
 fn a_conftest_that_does_not_import() {
-    let house = House::new(&[("conftest.py", "import nothing_of_the_kind\n"), ("test_a.py", GOOD)])
-        .expect(&EXPECTED[..2]);
+    let house = House::new(&[
+        ("conftest.py", "import nothing_of_the_kind\n"),
+        ("test_a.py", GOOD),
+    ])
+    .expect(&EXPECTED[..2]);
     let ran = house.run();
     for id in &EXPECTED[..2] {
         assert_eq!(ran.case(id).outcome, Outcome::Error, "{}", ran.story());
     }
     let detail = house.detail_of_collection();
-    assert!(detail.contains("No module named 'nothing_of_the_kind'"), "{detail}");
+    assert!(
+        detail.contains("No module named 'nothing_of_the_kind'"),
+        "{detail}"
+    );
 }
 
 #[test]
 fn a_suite_without_cases_is_no_success() {
     let ran = House::new(&[]).expect(&EXPECTED).run();
     assert_eq!(ran.outcome.collected.len(), 0);
-    assert!(ran.outcome.results.iter().all(|r| r.outcome == Outcome::Missing), "{}", ran.story());
+    assert!(
+        ran.outcome
+            .results
+            .iter()
+            .all(|r| r.outcome == Outcome::Missing),
+        "{}",
+        ran.story()
+    );
     assert_eq!(ran.outcome.results.len(), 6);
 }
 

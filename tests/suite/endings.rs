@@ -26,7 +26,7 @@ def test_after(): pass
         ("test_sleep", Outcome::Timeout),
         ("test_after", Outcome::Passed),
     ]);
-    ran.within(Duration::from_secs(3) + GRACE);
+    ran.case_within("test_sleep", Duration::from_secs(3) + GRACE);
     ran.no_discrepancy();
     assert_eq!(ran.message("test_sleep"), "no end within 3 s (in call)");
     assert_eq!(ran.case("test_sleep").phase, Phase::Call);
@@ -34,7 +34,10 @@ def test_after(): pass
     assert_eq!(ran.outcome.killed, 0);
     let detail = house.detail(ran.case("test_sleep"));
     let said = &detail.sections[0].1;
-    assert!(said.contains("test_s.py\", line 6 in test_sleep"), "no stack: {said}");
+    assert!(
+        said.contains("test_s.py\", line 6 in test_sleep"),
+        "no stack: {said}"
+    );
     let continued = ran.events.iter().find_map(|(_, event)| match event {
         Event::Continued {
             group: 2,
@@ -93,15 +96,39 @@ def test_4(): pass
         ("test_stop", Passed),
         ("test_4", Passed),
     ]);
-    assert_eq!(ran.message("test_exit_0"), "its process exited with status 0 (in call)");
-    assert_eq!(ran.message("test_exit_7"), "its process exited with status 7 (in call)");
-    assert_eq!(ran.message("test_segv"), "its process was killed by SIGSEGV (in call)");
-    assert_eq!(ran.message("test_kill"), "its process was killed by SIGKILL (in call)");
-    assert_eq!(ran.message("test_pytest_exit"), "pytest.exit: enough (in call)");
-    assert_eq!(ran.message("test_interrupt"), "KeyboardInterrupt: by itself (in call)");
-    assert_eq!(ran.message("test_in_teardown"), "its process exited with status 0 (in teardown)");
+    assert_eq!(
+        ran.message("test_exit_0"),
+        "its process exited with status 0 (in call)"
+    );
+    assert_eq!(
+        ran.message("test_exit_7"),
+        "its process exited with status 7 (in call)"
+    );
+    assert_eq!(
+        ran.message("test_segv"),
+        "its process was killed by SIGSEGV (in call)"
+    );
+    assert_eq!(
+        ran.message("test_kill"),
+        "its process was killed by SIGKILL (in call)"
+    );
+    assert_eq!(
+        ran.message("test_pytest_exit"),
+        "pytest.exit: enough (in call)"
+    );
+    assert_eq!(
+        ran.message("test_interrupt"),
+        "KeyboardInterrupt: by itself (in call)"
+    );
+    assert_eq!(
+        ran.message("test_in_teardown"),
+        "its process exited with status 0 (in teardown)"
+    );
     let said = &house.detail(ran.case("test_segv")).sections[0].1;
-    assert!(said.contains("Fatal Python error: Segmentation fault"), "{said}");
+    assert!(
+        said.contains("Fatal Python error: Segmentation fault"),
+        "{said}"
+    );
     ran.within(Duration::from_secs(30));
 }
 
@@ -134,7 +161,10 @@ def test_after(): pass
     // the daemon's parent may be a zombie of the rank: it does not count
     assert_eq!(ran.outcome.killed, 2, "{}", ran.story());
     ran.within(Duration::from_secs(10));
-    let told = ran.events.iter().any(|(_, e)| matches!(e, Event::SuiteFinished { killed: 2, .. }));
+    let told = ran
+        .events
+        .iter()
+        .any(|(_, e)| matches!(e, Event::SuiteFinished { killed: 2, .. }));
     assert!(told);
 }
 
@@ -162,14 +192,27 @@ def test_after(): pass
         ("test_after", Outcome::Passed),
     ]);
     ran.no_discrepancy();
-    ran.within(Duration::from_secs(20));
-    assert!(ran.outcome.output_dropped > 190 << 20, "{}", ran.outcome.output_dropped);
+    ran.within(Duration::from_secs(40));
+    assert!(
+        ran.outcome.output_dropped > 190 << 20,
+        "{}",
+        ran.outcome.output_dropped
+    );
     assert!(house.output(0).len() < 3 << 20);
     let detail = house.detail(ran.case("test_captured"));
     let (_, text) = &detail.sections[0];
-    assert!(text.len() < 100_000 && text.contains(" cut ...]"), "{} bytes", text.len());
+    assert!(
+        text.len() < 100_000 && text.contains(" cut ...]"),
+        "{} bytes",
+        text.len()
+    );
     assert!(ran.message("test_words").len() < 600);
-    assert!(house.detail(ran.case("test_words")).traceback.contains("characters cut"));
+    assert!(
+        house
+            .detail(ran.case("test_words"))
+            .traceback
+            .contains("characters cut")
+    );
 }
 
 #[test]
@@ -216,7 +259,11 @@ def test_after(): pass
         ("test_greedy", Outcome::Error),
         ("test_after", Outcome::Passed),
     ]);
-    assert!(ran.message("test_greedy").starts_with("memory limit"), "{}", ran.story());
+    assert!(
+        ran.message("test_greedy").starts_with("memory limit"),
+        "{}",
+        ran.story()
+    );
 }
 
 /// Only ever in namespaces of its own (the tests refuse another engine) with a process limit.
@@ -237,6 +284,11 @@ def test_after(): pass
     house.limits.processes = 64;
     let ran = house.run();
     assert!(!ran.case("test_bomb").outcome.passed());
-    assert_eq!(ran.case("test_after").outcome, Outcome::Passed, "{}", ran.story());
-    ran.within(Duration::from_secs(4) + GRACE);
+    assert_eq!(
+        ran.case("test_after").outcome,
+        Outcome::Passed,
+        "{}",
+        ran.story()
+    );
+    ran.case_within("test_bomb", Duration::from_secs(4) + GRACE);
 }

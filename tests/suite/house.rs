@@ -169,9 +169,10 @@ impl House {
             .unwrap();
         let start = Instant::now();
         let mut events = Vec::new();
-        let outcome = runtime.block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
-            events.push((Instant::now(), event));
-        }))?;
+        let outcome =
+            runtime.block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
+                events.push((Instant::now(), event));
+            }))?;
         Ok(Ran {
             outcome,
             events,
@@ -255,6 +256,26 @@ impl Ran {
     #[track_caller]
     pub fn within(&self, limit: Duration) {
         assert!(self.took < limit, "took {:?}, {}", self.took, self.story());
+    }
+
+    /// From the first start of a case to its result.
+    #[track_caller]
+    pub fn case_within(&self, end: &str, limit: Duration) {
+        let id = &self.case(end).id;
+        let begun = self.events.iter().find_map(|(at, event)| match event {
+            Event::CaseStarted { id: started, .. } if started == id => Some(*at),
+            _ => None,
+        });
+        let over = self
+            .events
+            .iter()
+            .rev()
+            .find_map(|(at, event)| match event {
+                Event::CaseFinished { result, .. } if result.id == *id => Some(*at),
+                _ => None,
+            });
+        let took = over.unwrap() - begun.expect("a start");
+        assert!(took < limit, "took {took:?}: {}", self.story());
     }
 
     pub fn kinds(&self) -> Vec<DiscrepancyKind> {

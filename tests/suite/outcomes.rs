@@ -128,10 +128,19 @@ def test_no_trace(): pytest.fail("plain words", pytrace=False)
     assert_eq!(ran.case("test_setup").phase, Phase::Setup);
     assert_eq!(ran.case("test_teardown").phase, Phase::Teardown);
     assert_eq!(ran.message("test_teardown"), "RuntimeError: left dirty");
-    assert_eq!(ran.message("test_fail"), "AssertionError: assert {'a': 1} == {'a': 2}");
+    assert_eq!(
+        ran.message("test_fail"),
+        "AssertionError: assert {'a': 1} == {'a': 2}"
+    );
     assert_eq!(ran.message("test_skip"), "Skipped: not here");
-    assert_eq!(ran.message("test_xfail_not_run"), "[NOTRUN] would end it all");
-    assert_eq!(ran.message("test_no_fixture"), "fixture 'nothing_of_the_kind' not found");
+    assert_eq!(
+        ran.message("test_xfail_not_run"),
+        "[NOTRUN] would end it all"
+    );
+    assert_eq!(
+        ran.message("test_no_fixture"),
+        "fixture 'nothing_of_the_kind' not found"
+    );
     assert_eq!(ran.message("test_no_trace"), "Failed: plain words");
     assert_eq!(ran.message("test_system_exit"), "SystemExit: 0");
     let detail = house.detail(ran.case("test_fail"));
@@ -141,15 +150,27 @@ def test_no_trace(): pytest.fail("plain words", pytrace=False)
         ("tests/test_o.py", 14, "test_fail")
     );
     assert!(detail.traceback.contains(">       ") || detail.traceback.contains(">   def"));
-    assert!(detail.sections.iter().any(|(_, text)| text.contains("out ")), "{detail:?}");
-    assert!(house.detail(ran.case("test_no_fixture")).traceback.contains("available fixtures"));
+    assert!(
+        detail
+            .sections
+            .iter()
+            .any(|(_, text)| text.contains("out ")),
+        "{detail:?}"
+    );
+    assert!(
+        house
+            .detail(ran.case("test_no_fixture"))
+            .traceback
+            .contains("available fixtures")
+    );
 }
 
 #[test]
 fn repeated_ids_are_told_apart() {
-    let house = House::new(&[(
-        "conftest.py",
-        r#"
+    let house = House::new(&[
+        (
+            "conftest.py",
+            r#"
 import pytest
 
 class Item(pytest.Item):
@@ -167,7 +188,9 @@ def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".same":
         return File.from_parent(parent, path=file_path)
 "#,
-    ), ("a.same", "")]);
+        ),
+        ("a.same", ""),
+    ]);
     let ran = house.run();
     ran.assert(&[
         ("same", Outcome::Passed),
@@ -187,9 +210,16 @@ fn only_the_cases_that_are_asked_for_run() {
         ("test_b.py", "raise RuntimeError('not to be imported')\n"),
     ]);
     let ids = ["tests/test_a.py::test_x[1]", "tests/test_a.py::test_gone"];
-    house.run.only = Some(ids.iter().map(|i| infradev::domain::CaseId((*i).into())).collect());
+    house.run.only = Some(
+        ids.iter()
+            .map(|i| infradev::domain::CaseId((*i).into()))
+            .collect(),
+    );
     let ran = house.run();
-    ran.assert(&[("test_x[1]", Outcome::Passed), ("test_gone", Outcome::Missing)]);
+    ran.assert(&[
+        ("test_x[1]", Outcome::Passed),
+        ("test_gone", Outcome::Missing),
+    ]);
     ran.no_discrepancy();
 }
 
@@ -229,7 +259,14 @@ fn outcomes_are_told_while_the_suite_runs() {
     assert_eq!(
         kinds,
         [
-            "collected", "started", "finished", "started", "finished", "started", "finished", "end"
+            "collected",
+            "started",
+            "finished",
+            "started",
+            "finished",
+            "started",
+            "finished",
+            "end"
         ]
     );
 }

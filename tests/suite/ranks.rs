@@ -51,7 +51,10 @@ def test_meet():
 def test_again(): barrier()
 "#;
     let ran = house(tests, 3).run();
-    ran.assert(&[("test_meet", Outcome::Passed), ("test_again", Outcome::Passed)]);
+    ran.assert(&[
+        ("test_meet", Outcome::Passed),
+        ("test_again", Outcome::Passed),
+    ]);
     ran.no_discrepancy();
     assert_eq!(ran.case("test_meet").ranks.len(), 3);
     assert_eq!(ran.case("test_meet").message, None);
@@ -67,8 +70,16 @@ def test_one():
 def test_after(): barrier()
 "#;
     let ran = house(tests, 2).run();
-    ran.assert(&[("test_one", Outcome::Failed), ("test_after", Outcome::Passed)]);
-    assert!(ran.message("test_one").starts_with("rank 1: AssertionError: one rank is wrong"), "{}", ran.story());
+    ran.assert(&[
+        ("test_one", Outcome::Failed),
+        ("test_after", Outcome::Passed),
+    ]);
+    assert!(
+        ran.message("test_one")
+            .starts_with("rank 1: AssertionError: one rank is wrong"),
+        "{}",
+        ran.story()
+    );
     assert_eq!(ran.case("test_one").ranks[0].outcome, Outcome::Passed);
 }
 
@@ -92,8 +103,10 @@ def test_last(): barrier()
         ("test_last", Outcome::Passed),
     ]);
     assert_eq!(ran.outcome.groups, 2);
-    assert!(ran.message("test_one").starts_with("rank 1: AssertionError: before the barrier"));
-    ran.within(Duration::from_secs(10));
+    assert!(
+        ran.message("test_one")
+            .starts_with("rank 1: AssertionError: before the barrier")
+    );
 }
 
 #[test]
@@ -116,10 +129,16 @@ def test_last(): pass
         ("test_last", Outcome::Passed),
     ]);
     let message = ran.message("test_one");
-    assert!(message.contains("rank 1: AssertionError: before the barrier"), "{message}");
-    assert!(message.contains("rank 0: still at it when another rank had failed"), "{message}");
+    assert!(
+        message.contains("rank 1: AssertionError: before the barrier"),
+        "{message}"
+    );
+    assert!(
+        message.contains("rank 0: still at it when another rank had failed"),
+        "{message}"
+    );
     // not the whole case limit of 20 s
-    ran.within(Duration::from_secs(15));
+    ran.case_within("test_one", Duration::from_secs(10));
 }
 
 #[test]
@@ -139,8 +158,13 @@ def test_after(): barrier()
         ("test_stopped", Outcome::Timeout),
         ("test_after", Outcome::Passed),
     ]);
-    assert!(ran.message("test_stopped").starts_with("ranks 0, 1: no end within 3 s"), "{}", ran.story());
-    ran.within(Duration::from_secs(3) + GRACE);
+    assert!(
+        ran.message("test_stopped")
+            .starts_with("ranks 0, 1: no end within 3 s"),
+        "{}",
+        ran.story()
+    );
+    ran.case_within("test_stopped", Duration::from_secs(3) + GRACE);
 }
 
 #[test]
@@ -161,33 +185,48 @@ def test_after(): barrier()
         ("test_after", Outcome::Passed),
     ]);
     let message = ran.message("test_gone");
-    assert!(message.starts_with("rank 1: its process exited with status 0 (in call)"), "{message}");
-    ran.within(Duration::from_secs(10));
+    assert!(
+        message.starts_with("rank 1: its process exited with status 0 (in call)"),
+        "{message}"
+    );
+    ran.case_within("test_gone", GRACE);
 }
 
 #[test]
 fn a_rank_that_dies_at_import_is_named() {
     let files = [
         ("test_a.py", "def test_one(): pass\n"),
-        ("test_b.py", "import os\nif os.environ['RANK'] == '1': os._exit(3)\ndef test_two(): pass\n"),
+        (
+            "test_b.py",
+            "import os\nif os.environ['RANK'] == '1': os._exit(3)\ndef test_two(): pass\n",
+        ),
     ];
     let ids = ["tests/test_a.py::test_one", "tests/test_b.py::test_two"];
     let ran = House::new(&files).ranks(2).expect(&ids).run();
     ran.assert(&[("test_one", Outcome::Passed), ("test_two", Outcome::Error)]);
     let message = ran.message("test_two");
-    assert!(message.starts_with("rank 1: its process exited with status 3"), "{message}");
+    assert!(
+        message.starts_with("rank 1: its process exited with status 3"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_rank_that_hangs_at_import_costs_its_file() {
     let files = [
         ("test_a.py", "def test_one(): pass\n"),
-        ("test_b.py", "import os, time\nif os.environ['RANK'] == '1': time.sleep(600)\ndef test_two(): pass\n"),
+        (
+            "test_b.py",
+            "import os, time\nif os.environ['RANK'] == '1': time.sleep(600)\ndef test_two(): pass\n",
+        ),
     ];
     let mut house = House::new(&files).ranks(2);
     house.run.collect_limit = Duration::from_secs(4);
     let ran = house.run();
-    ran.assert(&[("test_one", Outcome::Passed), ("test_two", Outcome::Timeout)]);
+    ran.assert(&[
+        ("test_one", Outcome::Passed),
+        ("test_two", Outcome::Timeout),
+    ]);
     ran.within(Duration::from_secs(4) + GRACE);
 }
 
@@ -207,7 +246,12 @@ def test_more(v): pass
         ("test_more[1]", Outcome::Passed),
         ("test_more[2]", Outcome::Error),
     ]);
-    assert!(ran.message("test_more[2]").starts_with("rank 0: did not collect it"), "{}", ran.story());
+    assert!(
+        ran.message("test_more[2]")
+            .starts_with("rank 0: did not collect it"),
+        "{}",
+        ran.story()
+    );
     assert!(!ran.outcome.discrepancies.is_empty());
 }
 
@@ -225,7 +269,13 @@ def test_skip(): pass
 def test_dirty(fix): pass
 "#;
     let ran = House::new(&[("test_r.py", tests)]).ranks(2).run();
-    ran.assert(&[("test_skip", Outcome::Skipped), ("test_dirty", Outcome::Error)]);
+    ran.assert(&[
+        ("test_skip", Outcome::Skipped),
+        ("test_dirty", Outcome::Error),
+    ]);
     assert_eq!(ran.message("test_skip"), "rank 1: Skipped: first rank only");
-    assert!(ran.message("test_dirty").starts_with("rank 1: AssertionError: dirty"));
+    assert!(
+        ran.message("test_dirty")
+            .starts_with("rank 1: AssertionError: dirty")
+    );
 }

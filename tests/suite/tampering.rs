@@ -22,7 +22,10 @@ def test_bad():
 "#,
     )]);
     let ran = house.run();
-    ran.assert(&[("test_forger", Outcome::Passed), ("test_bad", Outcome::Failed)]);
+    ran.assert(&[
+        ("test_forger", Outcome::Passed),
+        ("test_bad", Outcome::Failed),
+    ]);
     ran.no_discrepancy();
     assert!(house.output(0).contains("1 passed in 0.1s"));
 }
@@ -64,8 +67,18 @@ def test_after(): pass
         ("test_bad", Outcome::Failed),
         ("test_after", Outcome::Passed),
     ]);
-    assert_eq!(ran.kinds(), [DiscrepancyKind::ForeignLine; 4], "{}", ran.story());
-    assert!(ran.message("test_forger").starts_with("on the reporter's channel"), "{}", ran.story());
+    assert_eq!(
+        ran.kinds(),
+        [DiscrepancyKind::ForeignLine; 4],
+        "{}",
+        ran.story()
+    );
+    assert!(
+        ran.message("test_forger")
+            .starts_with("on the reporter's channel"),
+        "{}",
+        ran.story()
+    );
 }
 
 #[test]
@@ -130,9 +143,24 @@ def pytest_runtest_protocol(item, nextitem):
         ),
     ]);
     let ran = house.run();
-    assert_eq!(ran.case("test_swallowed").outcome, Outcome::Error, "{}", ran.story());
-    assert_eq!(ran.case("test_twice").outcome, Outcome::Error, "{}", ran.story());
-    assert_eq!(ran.case("test_good").outcome, Outcome::Passed, "{}", ran.story());
+    assert_eq!(
+        ran.case("test_swallowed").outcome,
+        Outcome::Error,
+        "{}",
+        ran.story()
+    );
+    assert_eq!(
+        ran.case("test_twice").outcome,
+        Outcome::Error,
+        "{}",
+        ran.story()
+    );
+    assert_eq!(
+        ran.case("test_good").outcome,
+        Outcome::Passed,
+        "{}",
+        ran.story()
+    );
     assert!(ran.kinds().contains(&DiscrepancyKind::Unreported));
 }
 
@@ -149,16 +177,29 @@ fn options_that_would_take_the_run_away_are_set_aside() {
                 "./pytest.ini",
                 &format!("[pytest]\naddopts = {options}\nrequired_plugins = pytest-xdist\n"),
             ),
-            ("test_o.py", "def test_bad(): assert 0\ndef test_good(): pass\n"),
+            (
+                "test_o.py",
+                "def test_bad(): assert 0\ndef test_good(): pass\n",
+            ),
         ]);
-        house.run.env.insert("PYTEST_ADDOPTS".into(), "--collect-only -k nothing".into());
-        house.run.env.insert("PYTEST_PLUGINS".into(), "nothing_of_the_kind".into());
+        house
+            .run
+            .env
+            .insert("PYTEST_ADDOPTS".into(), "--collect-only -k nothing".into());
+        house
+            .run
+            .env
+            .insert("PYTEST_PLUGINS".into(), "nothing_of_the_kind".into());
         let ran = house.run();
-        ran.assert(&[("test_bad", Outcome::Failed), ("test_good", Outcome::Passed)]);
+        ran.assert(&[
+            ("test_bad", Outcome::Failed),
+            ("test_good", Outcome::Passed),
+        ]);
         ran.no_discrepancy();
-        let said = ran.events.iter().any(|(_, e)| {
-            matches!(e, Event::Log { text, .. } if text.contains("set aside"))
-        });
+        let said = ran
+            .events
+            .iter()
+            .any(|(_, e)| matches!(e, Event::Log { text, .. } if text.contains("set aside")));
         assert!(said, "{options}");
     }
 }
@@ -191,7 +232,10 @@ fn the_work_tree_shadows_nothing_that_the_runner_needs() {
             "./evil-1.0.dist-info/entry_points.txt",
             "[pytest11]\nevil = evil\n",
         ),
-        ("./evil-1.0.dist-info/METADATA", "Name: evil\nVersion: 1.0\n"),
+        (
+            "./evil-1.0.dist-info/METADATA",
+            "Name: evil\nVersion: 1.0\n",
+        ),
         ("./evil.py", "import os\nos._exit(0)\n"),
         ("./mine.py", "value = 7\n"),
         (
@@ -229,6 +273,9 @@ def test_after(): pass
 "#,
     )]);
     let ran = house.run();
-    ran.assert(&[("test_fork", Outcome::Passed), ("test_after", Outcome::Passed)]);
+    ran.assert(&[
+        ("test_fork", Outcome::Passed),
+        ("test_after", Outcome::Passed),
+    ]);
     ran.no_discrepancy();
 }

@@ -67,6 +67,15 @@ impl Group {
     /// The end of the group by a limit from outside (the suite's time, the sandbox's memory): put
     /// down to what runs on the rank that is furthest behind.
     pub fn cut_short(&self, outcome: Outcome, reason: String) -> Ending {
+        if !self.agreed() && self.number > 1 {
+            // the cases are known, and have not had their turn
+            return Ending {
+                blame: Blame::Session,
+                rank: None,
+                outcome,
+                reason,
+            };
+        }
         if !self.agreed() {
             let rank = self.ranks.iter().position(|r| !r.collected).unwrap_or(0);
             let node = self.ranks[rank].nodes.last().cloned();

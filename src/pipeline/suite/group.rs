@@ -141,7 +141,10 @@ impl Group {
         if let Some(code) = self.ranks[rank].ended
             && status != ProcessStatus::Exited(code & 0xFF)
         {
-            let detail = format!("pytest ended with code {code}, its process {}", words(status));
+            let detail = format!(
+                "pytest ended with code {code}, its process {}",
+                words(status)
+            );
             self.odd(DiscrepancyKind::ExitCode, rank, None, detail);
         }
     }
@@ -208,7 +211,12 @@ impl Group {
 
     fn collected(&mut self, rank: usize, selected: usize) {
         let wanted = |id: &CaseId| self.only.as_ref().is_none_or(|only| only.contains(id));
-        let list: Vec<CaseId> = self.ranks[rank].list.iter().filter(|id| wanted(id)).cloned().collect();
+        let list: Vec<CaseId> = self.ranks[rank]
+            .list
+            .iter()
+            .filter(|id| wanted(id))
+            .cloned()
+            .collect();
         self.ranks[rank].selected = selected;
         if list.len() != selected {
             let detail = format!("{selected} cases selected where {} were meant", list.len());
@@ -266,7 +274,12 @@ impl Group {
         }
         for (id, without) in lonely {
             let reason = format!("rank {without}: did not collect it, another rank did");
-            self.odd(DiscrepancyKind::RanksDiffer, without, Some(id.clone()), reason.clone());
+            self.odd(
+                DiscrepancyKind::RanksDiffer,
+                without,
+                Some(id.clone()),
+                reason.clone(),
+            );
             self.settle_alone(CaseResult {
                 id,
                 outcome: Outcome::Error,
@@ -311,14 +324,19 @@ impl Group {
         let places: Option<Vec<usize>> = (0..self.ranks.len())
             .map(|rank| {
                 let place = self.place_on(rank, case)?;
-                self.ranks[rank].finished.contains_key(&place).then_some(place)
+                self.ranks[rank]
+                    .finished
+                    .contains_key(&place)
+                    .then_some(place)
             })
             .collect();
         if let Some(places) = places
             && !self.settled[case]
         {
-            let by_rank: Vec<OnRank> =
-                (0..).zip(places).map(|(rank, place)| self.on_rank(rank, place)).collect();
+            let by_rank: Vec<OnRank> = (0..)
+                .zip(places)
+                .map(|(rank, place)| self.on_rank(rank, place))
+                .collect();
             let bad = |on: &OnRank| matches!(on.outcome, Outcome::Failed | Outcome::Error);
             let mixed = by_rank.iter().any(bad) && !by_rank.iter().all(bad);
             if mixed && self.limits.keep_step {
@@ -407,7 +425,12 @@ impl Group {
     pub fn deadline(&self) -> (Duration, Wait) {
         if self.ranks.iter().all(Rank::over) {
             // sessions are over, processes are still there
-            let last = self.ranks.iter().map(|r| r.heard).max().unwrap_or(self.began);
+            let last = self
+                .ranks
+                .iter()
+                .map(|r| r.heard)
+                .max()
+                .unwrap_or(self.began);
             return (last + LAST_STEPS, Wait::Exit);
         }
         if !self.agreed {
@@ -494,10 +517,12 @@ impl Group {
             .filter(ended)
             .min_by_key(|rank| self.ranks[*rank].running().is_none())
             // all is settled, but a process ended without the end of its session
-            .or_else(|| (0..self.ranks.len()).find(|r| {
-                let of = &self.ranks[*r];
-                of.status.is_some() && of.ended.is_none()
-            }))?;
+            .or_else(|| {
+                (0..self.ranks.len()).find(|r| {
+                    let of = &self.ranks[*r];
+                    of.status.is_some() && of.ended.is_none()
+                })
+            })?;
         let of = &self.ranks[rank];
         let how = self.how_it_ended(rank);
         let blame = if let Some(m) = &of.fault {
@@ -508,7 +533,9 @@ impl Group {
                 of.stderr_text()
             )));
         } else if !of.collected {
-            of.nodes.last().map_or(Blame::Collection, |n| Blame::Node(n.clone()))
+            of.nodes
+                .last()
+                .map_or(Blame::Collection, |n| Blame::Node(n.clone()))
         } else if let Some(case) = self.running_case(rank) {
             Blame::Case(case)
         } else if !self.agreed {
@@ -554,16 +581,18 @@ impl Group {
                     ));
                 }
                 Ending {
-                    blame: of.nodes.last().map_or(Blame::Collection, |n| Blame::Node(n.clone())),
+                    blame: of
+                        .nodes
+                        .last()
+                        .map_or(Blame::Collection, |n| Blame::Node(n.clone())),
                     rank: Some(rank),
                     outcome: Outcome::Timeout,
                     reason: format!("its collection did not end within {limit:.0} s"),
                 }
             }
             Wait::Case(case) if case < self.cases.len() => {
-                let rank = (0..self.ranks.len()).find(|r| {
-                    !self.ranks[*r].over() && self.position(*r) == case
-                });
+                let rank = (0..self.ranks.len())
+                    .find(|r| !self.ranks[*r].over() && self.position(*r) == case);
                 Ending {
                     blame: Blame::Case(case),
                     rank,
@@ -579,7 +608,11 @@ impl Group {
             },
             // after the last case
             Wait::Case(_) | Wait::Exit => Ending {
-                blame: if self.all_settled() { Blame::Nobody } else { Blame::Session },
+                blame: if self.all_settled() {
+                    Blame::Nobody
+                } else {
+                    Blame::Session
+                },
                 rank: (0..self.ranks.len()).find(|r| !self.ranks[*r].over()),
                 outcome: Outcome::Timeout,
                 reason: format!("the session did not end within {case_s:.0} s after its last case"),
