@@ -167,7 +167,13 @@ fn mod_files_hold_no_logic_and_files_stay_short() {
         if path.ends_with("mod.rs") && code(&text).contains("fn ") {
             wrong.push(format!("{}: logic in a mod.rs", path.display()));
         }
-        let lines = text.lines().count();
+        // tests beside the code do not make it harder to read
+        let lines = text
+            .split("\n#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap()
+            .lines()
+            .count();
         if lines > 450 {
             wrong.push(format!("{}: {lines} lines; split it", path.display()));
         }
@@ -178,11 +184,8 @@ fn mod_files_hold_no_logic_and_files_stay_short() {
 #[test]
 fn schemas_in_assets_are_those_of_the_types() {
     let mut expected: BTreeMap<String, String> = BTreeMap::new();
-    for (name, schema) in infradev::catalog::schema::all() {
-        expected.insert(
-            name.into(),
-            infradev::catalog::schema::render(&schema).unwrap(),
-        );
+    for (name, schema) in infradev::cli::schema::all() {
+        expected.insert(name.into(), infradev::cli::schema::render(&schema).unwrap());
     }
     for (name, text) in expected {
         let kept = fs::read_to_string(format!("assets/schema/{name}")).unwrap_or_default();

@@ -8,7 +8,6 @@ mod claims;
 mod load;
 mod locate;
 mod problem;
-pub mod schema;
 
 pub use load::{Catalog, Loaded, load_task};
 pub use problem::{CatalogError, Problem, Severity};

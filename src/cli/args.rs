@@ -52,6 +52,10 @@ pub enum Command {
     Cancel(RunArgs),
     /// Take up a run whose worker died, keeping the suites that were finished.
     Resume(RunArgs),
+    /// What this machine can do, and what to install or do about the rest.
+    Doctor(Json),
+    /// One reading of the GPUs, their processes and the machine.
+    Gpu(GpuArgs),
     /// Execute a run directory. Started by the other commands; one worker per run.
     #[command(hide = true)]
     Worker { run_dir: PathBuf },
@@ -63,6 +67,15 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Json {
     /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct GpuArgs {
+    /// Read once and end; the workbench shows them as they go.
+    #[arg(long, required = true)]
+    pub once: bool,
     #[arg(long)]
     pub json: bool,
 }

@@ -30,7 +30,9 @@ impl Context {
 
     /// Where tasks are looked for, absolute where it exists.
     pub fn tasks_dir(&self) -> PathBuf {
-        self.tasks.canonicalize().unwrap_or_else(|_| self.tasks.clone())
+        self.tasks
+            .canonicalize()
+            .unwrap_or_else(|_| self.tasks.clone())
     }
 
     /// The named run, or the newest.

@@ -7,7 +7,10 @@ use clap::Parser;
 use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::{attach, cancel, check, grade, output, resume, runs, schema, tasks, workbench, worker};
+use super::{
+    attach, cancel, check, doctor, gpu, grade, output, resume, runs, schema, tasks, workbench,
+    worker,
+};
 
 /// The whole program.
 pub fn main() -> ExitCode {
@@ -45,6 +48,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Attach(args)) => attach::run(&context, &args),
         Some(Command::Cancel(args)) => cancel::run(&context, &args),
         Some(Command::Resume(args)) => resume::run(&context, &args),
+        Some(Command::Doctor(args)) => doctor::run(&context, args.json),
+        Some(Command::Gpu(args)) => gpu::run(&context, &args),
         Some(Command::Worker { run_dir }) => worker::run(&context, &run_dir),
         Some(Command::Schema { dir }) => schema::run(&dir),
     }

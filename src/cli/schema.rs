@@ -1,14 +1,47 @@
-//! `infradev schema DIR`: writes the JSON schemas that are kept in `assets/schema/`.
+//! JSON schemas of the files and documents that others write or read. They are generated from the
+//! types and kept in `assets/schema/`; a test holds the two together.
+//!
+//! `infradev schema DIR` writes them.
 
 use std::path::Path;
 
+use schemars::{Schema, schema_for};
+
+use super::attach::RunDocument;
+use super::check::CheckDocument;
 use super::exit::{Exit, Failure};
-use crate::catalog::schema;
+use super::runs::RunsDocument;
+use super::tasks::TasksDocument;
+use crate::doctor::DoctorDocument;
+use crate::domain::{Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::gpu::GpuDocument;
+
+/// Name in `assets/schema/` and schema.
+pub fn all() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("task.json", schema_for!(TaskSpec)),
+        ("submission.json", schema_for!(SubmissionSpec)),
+        ("manifest.json", schema_for!(Manifest)),
+        ("calibration.json", schema_for!(Calibration)),
+        ("grade.json", schema_for!(Grade)),
+        ("tasks.json", schema_for!(TasksDocument)),
+        ("check.json", schema_for!(CheckDocument)),
+        ("runs.json", schema_for!(RunsDocument)),
+        ("run.json", schema_for!(RunDocument)),
+        ("doctor.json", schema_for!(DoctorDocument)),
+        ("gpu.json", schema_for!(GpuDocument)),
+    ]
+}
+
+/// A schema as it is kept on disk.
+pub fn render(schema: &Schema) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string_pretty(schema)? + "\n")
+}
 
 pub fn run(dir: &Path) -> Result<Exit, Failure> {
     std::fs::create_dir_all(dir).map_err(|e| Failure::input(format!("{}: {e}", dir.display())))?;
-    for (name, schema) in schema::all() {
-        let text = schema::render(&schema).map_err(|e| Failure::machinery(e.to_string()))?;
+    for (name, schema) in all() {
+        let text = render(&schema).map_err(|e| Failure::machinery(e.to_string()))?;
         let path = dir.join(name);
         std::fs::write(&path, text)
             .map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;

@@ -8,9 +8,9 @@ use git2::Oid;
 
 use super::error::Stop;
 use super::trees::{Patch, Trees, Unchanged};
-use crate::diff::{Compared, DiffOptions, FileSet, compare};
 use crate::domain::{Source, Submission, Suite, Task};
 use crate::store::Home;
+use crate::workspace::FileStat;
 
 /// Opens the trees of tasks once and answers about them; safe to share between threads.
 pub struct Comparer {
@@ -58,22 +58,12 @@ impl Comparer {
         task: &Task,
         left: &Source,
         right: &Source,
-    ) -> Result<Vec<Compared>, String> {
+    ) -> Result<Vec<FileStat>, String> {
         let trees = self.trees(task)?;
-        let (left, right) = (
-            tree_of(&trees, task, left)?,
-            tree_of(&trees, task, right)?,
-        );
-        let fail = |e: crate::workspace::WorkspaceError| e.to_string();
-        let paths = trees.snapshot.differing(left, right).map_err(fail)?;
-        let set = |tree: Oid| FileSet {
-            paths: paths.clone(),
-            read: Box::new({
-                let trees = &trees;
-                move |path| trees.snapshot.file(tree, path).ok().flatten()
-            }),
-        };
-        Ok(compare(None, &set(left), &set(right), DiffOptions::default()))
+        let left = tree_of(&trees, task, left)?;
+        let right = tree_of(&trees, task, right)?;
+        let diff = trees.snapshot.diff_trees(left, right);
+        diff.map(|diff| diff.files).map_err(|e| e.to_string())
     }
 
     /// One file of a solution's tree.

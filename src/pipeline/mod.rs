@@ -23,7 +23,7 @@ pub mod suite;
 mod trees;
 mod worker;
 
-pub use compare::Comparer;
 pub use check::{Applies, check_patches};
+pub use compare::Comparer;
 pub use error::WorkError;
 pub use worker::work;

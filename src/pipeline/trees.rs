@@ -7,6 +7,7 @@ use git2::Oid;
 use super::error::Stop;
 use crate::domain::event::PatchedFile;
 use crate::domain::{Cause, Suite, Task};
+use crate::python::edits;
 use crate::store::Home;
 use crate::workspace::{self, ApplyError, Snapshot};
 
@@ -24,6 +25,11 @@ pub enum Patch {
     /// The agent left none.
     Missing,
     Bytes(Vec<u8>),
+    /// Edits by symbol, applied to gold; the path is for messages.
+    Edits {
+        text: String,
+        file: PathBuf,
+    },
     /// Gold of a repository commit.
     Gold,
 }
@@ -183,11 +189,51 @@ impl Trees {
                 Err(ApplyError::Refused(refused)) => Err(refuse(refused.cause, refused.message)),
                 Err(ApplyError::Workspace(e)) => Err(Unchanged::Stop(Stop::Fault(e.to_string()))),
             },
+            Patch::Edits { text, file } => {
+                let read = |path: &str| {
+                    self.snapshot
+                        .file(self.gold, path.as_bytes())
+                        .ok()
+                        .flatten()
+                };
+                // edits are the task's own files: a target that is gone is an error in the task
+                let files = edits::apply(text, file, read)
+                    .map_err(|e| Unchanged::Stop(Stop::Input(e.to_string())))?;
+                let tree = self
+                    .snapshot
+                    .with_files(self.gold, &files)
+                    .map_err(|e| Unchanged::Stop(Stop::Fault(e.to_string())))?;
+                if tree == self.base {
+                    return Err(refuse(
+                        Cause::Empty,
+                        "the edits give base again: nothing changes".into(),
+                    ));
+                }
+                let difference = self
+                    .snapshot
+                    .diff_trees(self.base, tree)
+                    .map_err(|e| Unchanged::Stop(Stop::Fault(e.to_string())))?;
+                let files = difference.files.iter().map(differing).collect();
+                Ok(Changed {
+                    tree,
+                    method: "edits".into(),
+                    files,
+                })
+            }
         }
     }
 }
 
 fn patched(file: &workspace::AppliedFile) -> PatchedFile {
+    PatchedFile {
+        path: String::from_utf8_lossy(&file.path).into_owned(),
+        change: file.change.letter().to_string(),
+        added: file.added,
+        deleted: file.removed,
+    }
+}
+
+fn differing(file: &workspace::FileStat) -> PatchedFile {
     PatchedFile {
         path: String::from_utf8_lossy(&file.path).into_owned(),
         change: file.change.letter().to_string(),

@@ -140,7 +140,7 @@ table! {
     A::Unfold, "unfold", ["e"], DIFF, Some("unfold"), when::has_diff,
         "show the unchanged lines, or fold them";
 
-    A::OnlyRejected, "only-rejected", ["f"], CASES, Some("only gold+ this-"), when::has_cases,
+    A::OnlyRejected, "only-rejected", ["f"], CASES, Some("only rejected"), when::has_cases,
         "only the cases that gold passes and this does not";
     A::SuiteFilter, "suite-filter", ["s"], CASES, Some("suite"), when::has_cases,
         "both suites, official only, probes only";

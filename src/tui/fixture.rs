@@ -264,7 +264,11 @@ pub fn answer(effect: Effect) -> Vec<Msg> {
         Effect::LoadRuns => vec![Msg::Runs(Ok(runs()))],
         Effect::LoadRun(run) => {
             let found = runs().into_iter().find(|summary| summary.id == run);
-            vec![Msg::Run(run, Ok(found))]
+            // what was just started has not answered yet
+            found
+                .map(|found| Msg::Run(run, Ok(Some(found))))
+                .into_iter()
+                .collect()
         }
         Effect::LoadJournal { run, from } => {
             let records = if from == 0 { journal(99) } else { Vec::new() };

@@ -127,7 +127,10 @@ impl Jobs {
         let shared = self.shared.clone();
         let answers = self.answers.clone();
         tokio::task::spawn_blocking(move || {
-            let msg = shared.carry_out(effect);
+            // a panic in a job costs that job: its lane is freed, and the footer says so
+            let job = std::panic::AssertUnwindSafe(|| shared.carry_out(effect));
+            let msg = std::panic::catch_unwind(job)
+                .unwrap_or_else(|_| Msg::Toast("a job of the workbench failed".into()));
             // the receiver is gone when the workbench ends: nobody waits then
             let _ = answers.send((lane.map(LaneId), msg));
         });

@@ -194,7 +194,7 @@ fn double(body: Rect, wish: Wish, panes: &mut Vec<(PaneKind, Rect)>) {
     } else {
         (body, Rect::default())
     };
-    let (left, right) = split_left(top, (body.width * 2 / 5).clamp(36, 46));
+    let (left, right) = split_left(top, (body.width * 2 / 5).clamp(36, 50));
     panes.push((PaneKind::Tasks, left));
     // without a strip its pane takes the place beside the tasks
     if !with_strip && wish.focus == strip {

@@ -18,6 +18,8 @@ pub enum Msg {
     Key(Key),
     Paste(String),
     Resize(u16, u16),
+    /// The footer's message has stood long enough.
+    ToastOver,
     /// A second passed while a run lives and is seen.
     Tick,
     /// The terminal came back after a stop: everything must be drawn anew.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant as Alarm, sleep_until};
@@ -33,6 +33,8 @@ pub struct Options {
     pub caps: Caps,
     /// Seconds east of Greenwich.
     pub utc_offset_s: i32,
+    /// F12 panics: for the test that the terminal is given back then.
+    pub panic_key: bool,
 }
 
 impl Options {
@@ -43,6 +45,7 @@ impl Options {
             theme: theme.unwrap_or_else(|| "default".into()),
             caps: Caps::detect(|name| std::env::var(name).ok()),
             utc_offset_s: offset.seconds(),
+            panic_key: std::env::var_os("INFRADEV_DEBUG_PANIC").is_some(),
         }
     }
 }
@@ -65,7 +68,7 @@ pub fn run(backend: Arc<dyn Backend>, options: &Options) -> Result<(), Workbench
         .enable_all()
         .max_blocking_threads(8)
         .build()?;
-    let outcome = runtime.block_on(session(backend, ui));
+    let outcome = runtime.block_on(session(backend, ui, options.panic_key));
     // a backend call that hangs must not keep the terminal
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome
@@ -96,9 +99,14 @@ struct Session {
     urgent: bool,
     end: Option<End>,
     suspended: bool,
+    panic_key: bool,
 }
 
-async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError> {
+async fn session(
+    backend: Arc<dyn Backend>,
+    ui: Ui,
+    panic_key: bool,
+) -> Result<(), WorkbenchError> {
     let mut signals = Signals::new()?;
     let screen = Screen::enter()?;
     let size = screen.size();
@@ -115,6 +123,7 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
         urgent: true,
         end: None,
         suspended: false,
+        panic_key,
     };
     for effect in App::first_effects() {
         session.carry_out(effect);
@@ -154,6 +163,8 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
             continue;
         }
         let frame = Alarm::from_std(session.last_draw + DATA_FRAME);
+        let toast_s = session.app.toast.as_ref().map_or(0.0, |t| t.until_s - now_s());
+        let toast_end = Alarm::now() + Duration::from_secs_f64(toast_s.clamp(0.05, 60.0));
         tokio::select! {
             biased;
             signal = signals.next() => match signal {
@@ -175,6 +186,9 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
             },
             Some(msg) = changed.recv() => session.handle(msg),
             () = sleep_until(frame), if session.app.dirty => {},
+            () = sleep_until(toast_end), if session.app.toast.is_some() => {
+                session.handle(Msg::ToastOver);
+            },
             () = sleep_until(next_tick), if session.app.wants_tick() || session.sampler.is_some() => {
                 next_tick = Alarm::now() + Duration::from_secs(1);
                 session.handle(Msg::Tick);
@@ -194,6 +208,9 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui) -> Result<(), WorkbenchError
 impl Session {
     fn input(&mut self, event: Event) {
         let msg = match event {
+            Event::Key(key) if self.panic_key && key.code == KeyCode::F(12) => {
+                panic!("the debug key was pressed")
+            }
             Event::Key(key) if key.kind != KeyEventKind::Release => Msg::Key(key.into()),
             Event::Paste(text) => Msg::Paste(text),
             Event::Resize(width, height) => Msg::Resize(width, height),

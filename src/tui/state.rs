@@ -148,10 +148,12 @@ impl Ui {
 }
 
 /// A short message in the footer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Toast {
     pub text: String,
     pub bad: bool,
+    /// When it goes by itself.
+    pub until_s: f64,
 }
 
 /// The whole state.
@@ -303,6 +305,7 @@ impl App {
         self.toast = Some(Toast {
             text: text.into(),
             bad: false,
+            until_s: self.now_s + 5.0,
         });
         self.dirty = true;
     }
@@ -311,6 +314,7 @@ impl App {
         self.toast = Some(Toast {
             text: text.into(),
             bad: true,
+            until_s: self.now_s + 12.0,
         });
         self.dirty = true;
     }

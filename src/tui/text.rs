@@ -218,21 +218,14 @@ pub fn wrap(text: &str, columns: usize, limit: usize) -> Vec<String> {
 fn wrap_line(line: &str, columns: usize, limit: usize, rows: &mut Vec<String>) {
     let mut row = String::new();
     let mut used = 0;
-    for word in line.split_word_bounds() {
+    for piece in line.split_inclusive(' ') {
+        let word = piece.trim_end_matches(' ');
         let wide = width(word);
-        if used + wide <= columns {
-            row.push_str(word);
-            used += wide;
-            continue;
-        }
-        if wide <= columns && !word.trim().is_empty() {
-            rows.push(std::mem::take(&mut row).trim_end().to_string());
-            row.push_str(word);
-            used = wide;
-        } else if word.trim().is_empty() {
+        if used > 0 && used + wide > columns {
             rows.push(std::mem::take(&mut row).trim_end().to_string());
             used = 0;
-        } else {
+        }
+        if wide > columns {
             for grapheme in word.graphemes(true) {
                 let wide = width(grapheme);
                 if used + wide > columns && used > 0 {
@@ -242,7 +235,14 @@ fn wrap_line(line: &str, columns: usize, limit: usize, rows: &mut Vec<String>) {
                 row.push_str(grapheme);
                 used += wide;
             }
+        } else {
+            row.push_str(word);
+            used += wide;
         }
+        // blanks at the end of a row are not shown
+        let blanks = piece.len() - word.len();
+        row.extend(std::iter::repeat_n(' ', blanks));
+        used += blanks;
         if rows.len() >= limit {
             return;
         }

@@ -8,7 +8,6 @@
 
 mod apply;
 mod difference;
-mod differing;
 mod edit;
 mod error;
 mod hash;

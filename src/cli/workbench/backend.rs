@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::diff::Compared;
 use crate::domain::case::CaseDetail;
 use crate::domain::{
     CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task,
@@ -17,6 +16,7 @@ use crate::tui::backend::{
     JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
 };
 use crate::tui::gpu_view::GpuView;
+use crate::workspace::FileStat;
 
 use super::{logs, machine, watch};
 
@@ -282,19 +282,18 @@ pub fn place(path: &Path, error: &std::io::Error) -> BackendError {
     BackendError::new(format!("{}: {error}", path.display()))
 }
 
-fn change(file: &Compared) -> FileChange {
+fn change(file: &FileStat) -> FileChange {
     use crate::diff::patch::Change as Kind;
     FileChange {
         path: String::from_utf8_lossy(&file.path).into_owned(),
         old_path: None,
         kind: match file.change {
-            Some(Kind::Add) => ChangeKind::Added,
-            Some(Kind::Delete) => ChangeKind::Deleted,
-            None => ChangeKind::Same,
-            Some(_) => ChangeKind::Modified,
+            Kind::Add => ChangeKind::Added,
+            Kind::Delete => ChangeKind::Deleted,
+            _ => ChangeKind::Modified,
         },
         added: file.added,
         deleted: file.removed,
-        binary: file.opaque,
+        binary: file.binary,
     }
 }

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid, setsid};
 
@@ -26,6 +27,31 @@ pub(super) fn raw_stdin() -> impl Read {
         }
     }
     Raw
+}
+
+/// Leaves what this process inherited and no program in a sandbox should have: descriptors beyond
+/// the standard ones, ignored signals, and the login session's keys. Best effort: old kernels lack the first, which
+/// hakoniwa does again; some lack the second, and then there are no keys.
+pub(super) fn leave_inheritance() {
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    for signal in Signal::iterator() {
+        // ours stays ignored, and is reset in every process that is started; SIGKILL and SIGSTOP
+        // cannot be ignored in the first place
+        if signal != Signal::SIGPIPE {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }.ok();
+        }
+    }
+    // SAFETY: nobody in this process, which has just begun, holds a descriptor from 3 up; the null
+    // pointer asks for a new anonymous keyring.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+        libc::syscall(
+            libc::SYS_keyctl,
+            JOIN_SESSION_KEYRING,
+            std::ptr::null::<libc::c_char>(),
+        );
+    }
 }
 
 /// Becomes `id`, user and group, saved ids included, without other groups.
@@ -162,8 +188,9 @@ pub(super) struct Birth {
 pub(super) fn prepare(command: &mut Command, birth: Birth) {
     let set_up = move || {
         setsid()?;
-        setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        setrlimit(Resource::RLIMIT_FSIZE, birth.file_bytes, birth.file_bytes)?;
+        // with 0 a core dump is still piped to a handler; 1 turns off both kinds (core(5))
+        lower(Resource::RLIMIT_CORE, 1)?;
+        lower(Resource::RLIMIT_FSIZE, birth.file_bytes)?;
         lower(Resource::RLIMIT_NPROC, birth.threads)?;
         if let Some(fd) = birth.channel {
             // SAFETY: no pointers; the descriptor is open in the parent until after the spawn.

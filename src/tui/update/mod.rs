@@ -34,6 +34,12 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
             app.size = (width, height);
             app.dirty = true;
         }
+        Msg::ToastOver => {
+            if app.toast.as_ref().is_some_and(|t| t.until_s <= app.now_s) {
+                app.toast = None;
+                app.dirty = true;
+            }
+        }
         Msg::Tick => tick(app),
         Msg::Resumed => {
             app.ask(Effect::Repaint);

@@ -111,7 +111,7 @@ impl Columns {
             .unwrap_or(0);
         let pair = words::pair_width(app);
         // marker and indent, name, verdict, the pair
-        let needs = 5 + longest.clamp(4, 14) + 1 + 13 + 1 + (9 + 2 * pair);
+        let needs = 7 + longest.clamp(4, 14) + 1 + 13 + 1 + (9 + 2 * pair);
         Self {
             pair: (needs <= width).then_some(pair),
         }

@@ -1,0 +1,281 @@
+//! The workbench in a real terminal: what it writes when nothing happens, and how it leaves.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use expectrl::session::OsSession;
+use expectrl::Session;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_infradev");
+
+struct Pty {
+    session: OsSession,
+    _dir: tempfile::TempDir,
+    screen: vt100::Parser,
+    seen: Vec<u8>,
+    /// The workbench's command line.
+    command: String,
+}
+
+impl Pty {
+    /// Starts the workbench, or a shell line around it (`$W` is the workbench's command).
+    fn start(shell: Option<&str>, env: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("tasks")).unwrap();
+        let command = format!(
+            "'{BINARY}' --home '{0}/home' --tasks '{0}/tasks'",
+            dir.path().display()
+        );
+        let line = match shell {
+            Some(line) => line.replace("$W", &command),
+            None => format!("exec {command}"),
+        };
+        let mut sh = Command::new("sh");
+        sh.arg("-c").arg(line).env("TERM", "xterm-256color");
+        for (name, value) in env {
+            sh.env(name, value);
+        }
+        let mut session = Session::spawn(sh).unwrap();
+        session.get_process_mut().set_window_size(100, 30).unwrap();
+        Self {
+            session,
+            _dir: dir,
+            screen: vt100::Parser::new(30, 100, 0),
+            seen: Vec::new(),
+            command,
+        }
+    }
+
+    /// Reads what comes within a time; returns how many bytes.
+    fn read_for(&mut self, time: Duration) -> usize {
+        let end = Instant::now() + time;
+        let before = self.seen.len();
+        let mut buf = [0; 8192];
+        while Instant::now() < end {
+            match self.session.try_read(&mut buf) {
+                Ok(n) if n > 0 => {
+                    self.seen.extend_from_slice(&buf[..n]);
+                    self.screen.process(&buf[..n]);
+                }
+                _ => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+        self.seen.len() - before
+    }
+
+    fn wait_for(&mut self, text: &str) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !self.screen.screen().contents().contains(text) {
+            assert!(
+                Instant::now() < end,
+                "no {text:?} on the screen:\n{}",
+                self.screen.screen().contents()
+            );
+            self.read_for(Duration::from_millis(20));
+        }
+    }
+
+    fn wait_for_bytes(&mut self, bytes: &[u8]) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !self.seen.windows(bytes.len()).any(|w| w == bytes) {
+            assert!(
+                Instant::now() < end,
+                "no {:?} in {:?}",
+                String::from_utf8_lossy(bytes),
+                String::from_utf8_lossy(&self.seen)
+            );
+            self.read_for(Duration::from_millis(20));
+        }
+    }
+
+    fn send(&mut self, keys: &str) {
+        use std::io::Write as _;
+        self.session.write_all(keys.as_bytes()).unwrap();
+        self.session.flush().unwrap();
+    }
+
+    fn pid(&self) -> i32 {
+        self.session.get_process().pid().as_raw()
+    }
+
+    /// Whether the process that was started has ended.
+    fn ended(&mut self, within: Duration) -> bool {
+        let end = Instant::now() + within;
+        while Instant::now() < end {
+            if !self.session.get_process().is_alive().unwrap_or(false) {
+                return true;
+            }
+            self.read_for(Duration::from_millis(10));
+        }
+        false
+    }
+
+    /// The other screen is left, the cursor shown, pasting plain again.
+    fn assert_restored(&mut self) {
+        for bytes in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l"] {
+            self.wait_for_bytes(bytes.as_bytes());
+        }
+        assert!(!self.screen.screen().alternate_screen());
+        assert!(!self.screen.screen().hide_cursor());
+    }
+}
+
+/// User and system time of a process, in ticks of 10 ms.
+fn ticks(pid: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after = stat.rsplit(')').next().unwrap();
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn idle_it_writes_nothing_and_sleeps() {
+    let mut pty = Pty::start(None, &[]);
+    pty.wait_for("no tasks found");
+    // the sampler shows the machine for a moment, and stops
+    pty.read_for(Duration::from_secs(5));
+    let before = ticks(pty.pid());
+    let written = pty.read_for(Duration::from_secs(20));
+    let used = ticks(pty.pid()) - before;
+    assert_eq!(written, 0, "bytes while idle");
+    // 0.06 s in 60 s
+    assert!(used <= 2, "{used} ticks in 20 s");
+    pty.send("q");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
+
+#[test]
+fn the_last_key_is_followed_by_ten_seconds_of_samples_at_most() {
+    let mut pty = Pty::start(None, &[]);
+    pty.wait_for("no tasks found");
+    pty.send("u");
+    pty.wait_for("cores");
+    pty.read_for(Duration::from_secs(13));
+    assert_eq!(pty.read_for(Duration::from_secs(5)), 0);
+    assert!(pty.screen.screen().contents().contains("any key samples"));
+    pty.send("q");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
+
+#[test]
+fn quitting_gives_the_terminal_back() {
+    let mut pty = Pty::start(Some("$W; echo \"left $?\"; stty -a"), &[]);
+    pty.wait_for("no tasks found");
+    pty.send("q");
+    pty.assert_restored();
+    pty.wait_for_bytes(b"left 0");
+    pty.wait_for_bytes(b"-parenb");
+    pty.read_for(Duration::from_millis(200));
+    let told = String::from_utf8_lossy(&pty.seen).into_owned();
+    // (the harness itself turned echo off)
+    for mode in ["isig icanon", "opost", " icrnl"] {
+        assert!(told.contains(mode), "{mode} in {told:?}");
+    }
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_told() {
+    let mut pty = Pty::start(
+        Some("$W; echo \"left $?\""),
+        &[("INFRADEV_DEBUG_PANIC", "1")],
+    );
+    pty.wait_for("no tasks found");
+    pty.send("\u{1b}[24~");
+    pty.assert_restored();
+    pty.wait_for("the debug key was pressed");
+    pty.wait_for("left 101");
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order() {
+    for signal in [nix::sys::signal::Signal::SIGTERM, nix::sys::signal::Signal::SIGHUP] {
+        let mut pty = Pty::start(None, &[]);
+        pty.wait_for("no tasks found");
+        let pid = nix::unistd::Pid::from_raw(pty.pid());
+        nix::sys::signal::kill(pid, signal).unwrap();
+        assert!(pty.ended(Duration::from_secs(3)), "{signal}");
+        pty.assert_restored();
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it_even_without_a_signal() {
+    // in a session of its own it has no controlling terminal: nobody sends SIGHUP
+    let mut pty = Pty::start(Some("trap '' HUP; setsid --wait $W"), &[]);
+    pty.wait_for("no tasks found");
+    let parent = pty.pid();
+    let Some(pid) = descendant(parent, "infradev") else {
+        panic!("no workbench below {parent}");
+    };
+    drop(pty);
+    let gone = Instant::now();
+    while alive(pid) {
+        assert!(
+            gone.elapsed() < Duration::from_secs(3),
+            "still there 3 s after the terminal went"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn alive(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").starts_with(" Z"))
+}
+
+/// The process of that name below another.
+fn descendant(root: i32, name: &str) -> Option<i32> {
+    let children =
+        std::fs::read_to_string(format!("/proc/{root}/task/{root}/children")).unwrap_or_default();
+    children.split_whitespace().find_map(|child| {
+        let child: i32 = child.parse().ok()?;
+        let comm = std::fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
+        if comm.trim() == name {
+            Some(child)
+        } else {
+            descendant(child, name)
+        }
+    })
+}
+
+#[test]
+fn stopping_and_continuing_draws_everything_again() {
+    let mut pty = Pty::start(None, &[]);
+    pty.wait_for("no tasks found");
+    // a session's leader has no shell to go back to: it says so instead of freezing
+    pty.send("\u{1a}");
+    pty.wait_for("no shell here");
+    pty.send("?");
+    pty.wait_for("everywhere");
+    pty.send("qq");
+    assert!(pty.ended(Duration::from_secs(3)));
+    let mut pty = Pty::start(Some("exec bash --norc --noprofile -i"), &[]);
+    let line = format!("{}\r", pty.command);
+    pty.send(&line);
+    pty.wait_for("no tasks found");
+    pty.send("\u{1a}");
+    pty.wait_for_bytes(b"Stopped");
+    assert!(!pty.screen.screen().alternate_screen());
+    pty.seen.clear();
+    pty.send("fg\r");
+    pty.wait_for_bytes(b"\x1b[?1049h");
+    pty.wait_for("no tasks found");
+    pty.send("q");
+    pty.assert_restored();
+    pty.send("exit\r");
+    assert!(pty.ended(Duration::from_secs(5)));
+}
+
+#[test]
+fn without_colours_nothing_is_reset_and_no_colour_is_sent() {
+    let mut pty = Pty::start(None, &[("NO_COLOR", "1")]);
+    pty.wait_for("no tasks found");
+    pty.send("?");
+    pty.wait_for("everywhere");
+    let told = String::from_utf8_lossy(&pty.seen).into_owned();
+    assert!(!told.contains("\u{1b}[38;5"), "{told:?}");
+    pty.send("qq");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
