@@ -80,7 +80,7 @@ fn wrappers_of_every_kind_work() {
         ),
     ] {
         toml.push_str("[[edit]]\nfile = 'm.py'\n");
-        toml.push_str(&format!("symbol = '{symbol}'\nwrap = '''\n{wrap}\n'''\n"));
+        toml.extend(["symbol = '", symbol, "'\nwrap = '''\n", wrap, "\n'''\n"]);
     }
     let files = apply(&toml, Path::new("x.toml"), |_| Some(GOLD.into())).unwrap();
     let program = format!(

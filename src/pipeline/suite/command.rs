@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::reporter::REPORTER;
+use super::reporter::{REPORTER, hex};
 use super::spec::{SuiteError, SuiteRun};
 use super::tally::Plan;
 use crate::engine::{Isolation, ProcessSpec, Sandbox};
@@ -118,5 +118,5 @@ fn tidy(worktree: &Path, folder: &str) -> PathBuf {
 pub(super) fn nonce() -> Result<String, SuiteError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| SuiteError::Random(e.to_string()))?;
-    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
+    Ok(hex(&bytes))
 }

@@ -2,15 +2,13 @@
 //! exits and the time come in; settled cases and the reason of the end come out.
 //!
 //! Ranks are not in step. A case is settled when it ended on every rank; its limit runs from its
-//! start on the slowest rank. So the clock that counts is that of the rank that is furthest
-//! behind: all others have begun what it is in, or are waiting for it.
+//! start on the slowest rank (`deadline`).
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::ending::{Blame, Ending};
 use super::fold::{OnRank, fold_phases, fold_ranks};
-use super::rank::{Doing, Heard, Rank};
+use super::rank::{Heard, Rank};
 use super::record::Node;
 use crate::domain::case::CaseDetail;
 use crate::domain::{CaseId, CaseResult, Discrepancy, DiscrepancyKind, Outcome, Phase};

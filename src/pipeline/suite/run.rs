@@ -416,7 +416,7 @@ impl<S: FnMut(Event)> Running<'_, S> {
         let mut offset = None;
         if node.o == "failed" {
             let story = CaseDetail {
-                id: node.node.clone(),
+                id: node.id.clone(),
                 rank,
                 ..detail(&node.t, &node.f, &[])
             };

@@ -106,7 +106,7 @@ impl Tally {
         };
         let said = super::fold::first_line(&node.m).unwrap_or_else(|| node.o.clone());
         let message = format!("{rank_said}{said}");
-        self.bad_node(&node.node, outcome, message, detail_offset, false);
+        self.bad_node(&node.id, outcome, message, detail_offset, false);
     }
 
     /// A file or folder whose collection ended a group.

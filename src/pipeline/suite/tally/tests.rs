@@ -35,7 +35,7 @@ fn what_never_turns_up_is_missing_and_a_failed_file_costs_its_own_cases() {
     );
     tally.node(
         &Node {
-            node: "b.py".into(),
+            id: "b.py".into(),
             o: "failed".into(),
             m: "ImportError: no".into(),
             ..Node::default()
