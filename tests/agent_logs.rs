@@ -241,10 +241,37 @@ fn an_interrupted_claude_says_so() {
 }
 
 #[test]
-fn mini_ends_with_a_command_that_is_no_failure() {
+fn mini_tells_signals_and_how_it_ended() {
     let entries = read("mini-tools.traj.json", LogFormat::Mini, 4096);
     let all = commands(&entries);
     assert!(all.contains(&("no_such_command_xyz --flag", Some(127), Failed)));
-    assert_eq!(all.last().unwrap().2, Done);
+    assert!(all.contains(&("kill -9 $$", Some(-9), Failed)));
     assert!(usage(&entries).input > 0);
+    let last = entries.last().unwrap();
+    assert!(last.bad(), "RepeatedFormatError is no good end: {last:?}");
+}
+
+#[test]
+fn minis_last_command_is_no_failure() {
+    let log = r#"{"messages": [
+        {"role": "assistant", "content": "done", "extra": {"actions": [{"command":
+            "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}]}},
+        {"role": "user", "content": "", "extra": {"returncode": -1}},
+        {"role": "exit", "content": "", "extra": {"exit_status": "Submitted"}}
+    ]}"#;
+    let mut reader = TraceReader::new(LogFormat::Mini);
+    assert!(reader.feed(log.as_bytes()).is_empty(), "read as a whole");
+    let mut entries: Vec<Entry> = Vec::new();
+    for (at, entry) in reader.tail() {
+        if at < entries.len() {
+            entries[at] = entry;
+        } else {
+            entries.push(entry);
+        }
+    }
+    let [(_, exit, progress)] = commands(&entries)[..] else {
+        panic!("{entries:?}");
+    };
+    assert_eq!((exit, progress), (None, Done));
+    assert!(!entries.last().unwrap().bad());
 }
