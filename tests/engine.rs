@@ -1,7 +1,18 @@
-//! The local engine against the real machine: namespaces, limits, kills.
+//! The local engine against the real machine: namespaces, limits, kills. Each test is bounded by
+//! the patience of what it waits for.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "engine/basics.rs"]
 mod basics;
 #[path = "engine/house.rs"]
 mod house;
+#[path = "engine/kills.rs"]
+mod kills;
+#[path = "engine/limits.rs"]
+mod limits;
+#[path = "engine/mounts.rs"]
+mod mounts;
+#[path = "engine/users.rs"]
+mod users;
+#[path = "engine/walls.rs"]
+mod walls;

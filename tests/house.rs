@@ -167,7 +167,13 @@ fn mod_files_hold_no_logic_and_files_stay_short() {
         if path.ends_with("mod.rs") && code(&text).contains("fn ") {
             wrong.push(format!("{}: logic in a mod.rs", path.display()));
         }
-        let lines = text.lines().count();
+        // tests beside the code do not make it harder to read
+        let lines = text
+            .split("\n#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap()
+            .lines()
+            .count();
         if lines > 450 {
             wrong.push(format!("{}: {lines} lines; split it", path.display()));
         }

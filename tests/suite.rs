@@ -3,6 +3,8 @@
 
 #[path = "suite/collection.rs"]
 mod collection;
+#[path = "suite/edits.rs"]
+mod edits;
 #[path = "suite/endings.rs"]
 mod endings;
 #[path = "suite/house.rs"]
@@ -13,3 +15,5 @@ mod outcomes;
 mod ranks;
 #[path = "suite/tampering.rs"]
 mod tampering;
+#[path = "suite/twins.rs"]
+mod twins;

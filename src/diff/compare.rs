@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use super::lines::{DiffOptions, FileDiff};
 use super::patch::Change;
 
+/// Reads a file of a tree; `None`: it is not there.
+pub type ReadFile<'a> = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + 'a>;
+
 /// A tree as paths and a way to read them; whoever has the trees makes one. For large trees it
 /// is enough to list the paths that a patch names.
 pub struct FileSet<'a> {
     pub paths: Vec<Vec<u8>>,
-    pub read: Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + 'a>,
+    pub read: ReadFile<'a>,
 }
 
 /// Who changed a file.

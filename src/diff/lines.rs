@@ -233,33 +233,37 @@ struct Lines<'a> {
     options: DiffOptions,
 }
 
-impl<'a> Iterator for Lines<'a> {
+/// The iterator over [`Lines`].
+struct Cut<'a>(Lines<'a>);
+
+impl<'a> Iterator for Cut<'a> {
     type Item = Line<'a>;
 
     fn next(&mut self) -> Option<Line<'a>> {
-        if self.text.is_empty() {
+        let Lines { text, options } = self.0;
+        if text.is_empty() {
             return None;
         }
-        let end = memchr::memchr(b'\n', self.text).map_or(self.text.len(), |at| at + 1);
-        let (mut line, rest) = self.text.split_at(end);
-        self.text = rest;
-        if self.options.ignore_line_endings {
+        let end = memchr::memchr(b'\n', text).map_or(text.len(), |at| at + 1);
+        let (mut line, rest) = text.split_at(end);
+        self.0.text = rest;
+        if options.ignore_line_endings {
             line = line.strip_suffix(b"\n").unwrap_or(line);
             line = line.strip_suffix(b"\r").unwrap_or(line);
         }
         Some(Line {
             text: line,
-            spaceless: self.options.ignore_space,
+            spaceless: options.ignore_space,
         })
     }
 }
 
 impl<'a> TokenSource for Lines<'a> {
     type Token = Line<'a>;
-    type Tokenizer = Self;
+    type Tokenizer = Cut<'a>;
 
-    fn tokenize(&self) -> Self {
-        *self
+    fn tokenize(&self) -> Cut<'a> {
+        Cut(*self)
     }
 
     fn estimate_tokens(&self) -> u32 {

@@ -15,7 +15,7 @@ mod rows;
 mod share;
 mod words;
 
-pub use compare::{Compared, FileSet, Touched, compare};
+pub use compare::{Compared, FileSet, ReadFile, Touched, compare};
 pub use lines::{Break, ChangeRange, DiffOptions, FileDiff, Span};
 pub use notice::{Notice, is_binary};
 pub use pairs::Pair;

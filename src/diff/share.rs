@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::patch::{LineKind, Patch, parse};
+use super::patch::{FilePatch, LineKind, Patch, parse};
 
 /// The share (0 to 1) of the alternative's added lines that stand among gold's added lines, both
 /// trimmed, blank ones not counted; 0 where it adds none. An alternative is meant to differ in
@@ -26,7 +26,7 @@ fn added<'a>(patch: &'a Patch, bytes: &'a [u8]) -> impl Iterator<Item = &'a [u8]
     patch
         .files
         .iter()
-        .flat_map(|f| f.hunks())
+        .flat_map(FilePatch::hunks)
         .flat_map(|h| &h.lines)
         .filter(|l| l.kind == LineKind::Added)
         .map(|l| l.text(bytes).trim_ascii())

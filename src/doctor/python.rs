@@ -1,5 +1,6 @@
 //! Interpreters, and uv.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::document::Check;
@@ -12,15 +13,18 @@ const OLDEST: (u32, u32) = (3, 10);
 pub(super) fn checks(examination: &Examination<'_>) -> [Check; 2] {
     let mut found: Vec<Facts> = Vec::new();
     for candidate in candidates(None, &examination.env) {
+        // one interpreter goes by many names
         if let Ok(facts) = facts_of(&candidate, &examination.env)
-            && !found
-                .iter()
-                .any(|f| f.base_executable == facts.base_executable)
+            && !found.iter().any(|f| real(f) == real(&facts))
         {
             found.push(facts);
         }
     }
     [python(&found), uv(examination, &found)]
+}
+
+fn real(facts: &Facts) -> Option<PathBuf> {
+    facts.base_executable.canonicalize().ok()
 }
 
 fn python(found: &[Facts]) -> Check {

@@ -59,7 +59,7 @@ pub fn read_one<T: DeserializeOwned>(
             Err(e) => return Err(e.into()),
         }
     }
-    let (header, payload) = lengths(&prefix)?;
+    let (header, payload) = lengths(prefix)?;
     let mut bytes = vec![0; header + payload];
     reader.read_exact(&mut bytes).map_err(|e| {
         if e.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -91,12 +91,12 @@ impl Decoder {
     }
 
     /// The next whole frame; `None` when more bytes are needed.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<u8>)>, FrameError> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<u8>)>, FrameError> {
         let rest = &self.bytes[self.start..];
         let Some(prefix) = rest.first_chunk::<PREFIX>() else {
             return Ok(None);
         };
-        let (header, payload) = lengths(prefix)?;
+        let (header, payload) = lengths(*prefix)?;
         let Some(frame) = rest[PREFIX..].get(..header + payload) else {
             return Ok(None);
         };
@@ -112,10 +112,10 @@ impl Decoder {
     }
 }
 
-fn lengths(prefix: &[u8; PREFIX]) -> Result<(usize, usize), FrameError> {
-    let [a, b, c, d, e, f, g, h] = *prefix;
-    let header = u32::from_le_bytes([a, b, c, d]) as usize;
-    let payload = u32::from_le_bytes([e, f, g, h]) as usize;
+fn lengths(prefix: [u8; PREFIX]) -> Result<(usize, usize), FrameError> {
+    let both = u64::from_le_bytes(prefix);
+    let header = (both & u64::from(u32::MAX)) as usize;
+    let payload = (both >> 32) as usize;
     check(header, payload)?;
     Ok((header, payload))
 }
@@ -150,7 +150,7 @@ mod tests {
             let mut seen = Vec::new();
             for chunk in bytes.chunks(step) {
                 decoder.push(chunk);
-                while let Some(frame) = decoder.next::<Message>().unwrap() {
+                while let Some(frame) = decoder.take::<Message>().unwrap() {
                     seen.push(frame);
                 }
             }
@@ -171,7 +171,7 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.push(&[0xff; 8]);
         assert!(matches!(
-            decoder.next::<Message>(),
+            decoder.take::<Message>(),
             Err(FrameError::TooLong { .. })
         ));
         assert!(matches!(
@@ -185,7 +185,7 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.push(&encode(&"hello", b"").unwrap());
         assert!(matches!(
-            decoder.next::<Message>(),
+            decoder.take::<Message>(),
             Err(FrameError::Header(_))
         ));
     }

@@ -5,9 +5,10 @@
 //! Both engines share that protocol, so everything above sees one behaviour.
 //!
 //! - [`spec`], [`protocol`], [`frame`]: what is asked for, what is said, and its bytes
-//! - [`sandbox`]: the handle that the worker holds
+//! - [`sandbox`], [`driver`]: the handle that the worker holds, and the task behind it
 //! - [`local`]: the engine on Linux namespaces
 
+mod driver;
 pub mod error;
 pub mod frame;
 pub mod local;

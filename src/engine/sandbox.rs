@@ -8,31 +8,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
+use super::driver::{Lines, Outgoing, Vessel, drive, read_message};
 use super::frame::{Decoder, FrameError, encode};
 use super::{EngineError, Isolation, Message, ProcessSpec, Refusal, Request, SandboxEvent};
 
 /// Events that wait for the owner before the sandbox is slowed down.
 const QUEUE: usize = 256;
-/// Process 1 enforces the wall limit; this much later it is enforced from outside.
-const WALL_GRACE: Duration = Duration::from_secs(2);
-/// What an orderly end may take before everything is killed from outside.
-const END_PATIENCE: Duration = Duration::from_secs(3);
 /// A start takes milliseconds; on a machine in trouble it fails instead of hanging.
 const START_PATIENCE: Duration = Duration::from_secs(20);
-
-/// What holds a sandbox up from outside: a process here, a container elsewhere.
-pub(super) trait Vessel: Send + 'static {
-    /// Kills the whole sandbox from outside; does not wait.
-    fn kill(&mut self);
-    /// Waits until nothing is left of the sandbox, with force after `patience`, and puts back what
-    /// was borrowed (ownership of work trees). Gives what it said on standard error.
-    fn gone(self, patience: Duration) -> impl Future<Output = String> + Send;
-}
 
 /// A running sandbox. Dropping it ends it too, only without waiting for the end.
 #[derive(Debug)]
@@ -45,11 +33,11 @@ pub struct Sandbox {
     driver: JoinHandle<()>,
 }
 
-/// Starts and kills; can be cloned and used beside [`Sandbox::next`]. The sandbox lives until its
-/// handle *and* every control are dropped, or until it is closed.
+/// Starts and kills; can be cloned and used beside [`Sandbox::next`]. The sandbox ends with its
+/// handle, whatever controls are left.
 #[derive(Clone, Debug)]
 pub struct Control {
-    requests: mpsc::UnboundedSender<Vec<u8>>,
+    requests: mpsc::UnboundedSender<Outgoing>,
 }
 
 impl Control {
@@ -57,18 +45,19 @@ impl Control {
     /// or the specification is over the bounds of a frame.
     pub fn spawn(&self, mut process: ProcessSpec) -> Result<(), EngineError> {
         let stdin = std::mem::take(&mut process.stdin);
-        self.send(&Request::Spawn(process), &stdin)
+        self.send(Outgoing::Frame(encode(&Request::Spawn(process), &stdin)?))
     }
 
     /// Kills every process in the sandbox, whatever it did to hide; answered by
-    /// [`SandboxEvent::Killed`] when none is left. The sandbox can be used again afterwards.
+    /// [`SandboxEvent::Killed`] when none is left, after the ends of the processes that were asked
+    /// for. The sandbox can be used again afterwards. Where process 1 does not answer (it can be
+    /// starved from inside) the sandbox is killed from outside and closes.
     pub fn kill_all(&self) -> Result<(), EngineError> {
-        self.send(&Request::KillAll, &[])
+        self.send(Outgoing::Kill(encode(&Request::KillAll, &[])?))
     }
 
-    fn send(&self, request: &Request, payload: &[u8]) -> Result<(), EngineError> {
-        let frame = encode(request, payload)?;
-        self.requests.send(frame).map_err(|_| EngineError::Ended)
+    fn send(&self, outgoing: Outgoing) -> Result<(), EngineError> {
+        self.requests.send(outgoing).map_err(|_| EngineError::Ended)
     }
 }
 
@@ -119,18 +108,15 @@ impl Sandbox {
 
     /// Ends the sandbox and waits until nothing of it is left: processes killed, ownership of
     /// read-write mounts given back. Events that were not read are dropped.
-    pub async fn close(self) {
-        let Self {
-            control,
-            mut events,
-            driver,
-            ..
-        } = self;
-        // other controls may still be alive: an end that is asked for does not wait for them
-        control.requests.send(Vec::new()).ok();
-        events.close();
-        while events.recv().await.is_some() {}
-        driver.await.ok();
+    pub async fn close(mut self) {
+        self.ask_to_end();
+        self.events.close();
+        while self.events.recv().await.is_some() {}
+        (&mut self.driver).await.ok();
+    }
+
+    fn ask_to_end(&self) {
+        self.control.send(Outgoing::End).ok();
     }
 
     /// Sends `first` (the frames that set the sandbox up), waits until process 1 is ready and
@@ -171,16 +157,12 @@ impl Sandbox {
         }
         let (requests, request_queue) = mpsc::unbounded_channel();
         let (event_queue, events) = mpsc::channel(QUEUE);
-        let deadline = Instant::now() + shape.wall + WALL_GRACE;
-        let driver = tokio::spawn(drive(
+        let lines = Lines {
             input,
             output,
             decoder,
-            vessel,
-            request_queue,
-            event_queue,
-            deadline,
-        ));
+        };
+        let driver = tokio::spawn(drive(lines, vessel, request_queue, event_queue, shape.wall));
         Ok(Self {
             isolation: shape.isolation,
             paths: shape.paths,
@@ -188,6 +170,12 @@ impl Sandbox {
             events,
             driver,
         })
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.ask_to_end();
     }
 }
 
@@ -210,141 +198,4 @@ pub(super) enum Answer {
     Silent,
     Broken(FrameError),
     Late(u64),
-}
-
-/// Why the conversation ended.
-enum End {
-    /// The owner closed or dropped the sandbox.
-    Asked,
-    /// Process 1 closed its output; with the reason that it gave.
-    Itself(Option<String>),
-    Broken(FrameError),
-    Wall,
-}
-
-async fn drive<R, W, V>(
-    input: W,
-    mut output: R,
-    mut decoder: Decoder,
-    mut vessel: V,
-    requests: mpsc::UnboundedReceiver<Vec<u8>>,
-    events: mpsc::Sender<SandboxEvent>,
-    deadline: Instant,
-) where
-    R: AsyncRead + Unpin + Send,
-    W: AsyncWrite + Unpin + Send,
-    V: Vessel,
-{
-    let ended = {
-        let reader = pass_events(&mut output, &mut decoder, &events);
-        let writer = pass_requests(input, requests);
-        tokio::pin!(reader, writer);
-        tokio::select! {
-            ended = &mut reader => ended,
-            ended = &mut writer => ended,
-            () = sleep_until(deadline) => End::Wall,
-        }
-    };
-    let reason = match ended {
-        End::Asked => None,
-        End::Itself(reason) => Some(reason),
-        End::Broken(error) => {
-            vessel.kill();
-            Some(Some(format!("the sandbox's messages are broken: {error}")))
-        }
-        End::Wall => {
-            vessel.kill();
-            let hit = SandboxEvent::LimitHit {
-                limit: "wall".into(),
-                detail: "process 1 did not end at its wall limit and was killed from outside"
-                    .into(),
-            };
-            // never wait for an owner that does not read
-            events.try_send(hit).ok();
-            Some(Some("wall limit".into()))
-        }
-    };
-    let said = vessel.gone(END_PATIENCE).await;
-    let reason = reason.map(|given| {
-        given.unwrap_or_else(|| {
-            if said.is_empty() {
-                "process 1 ended".into()
-            } else {
-                format!("process 1 ended: {said}")
-            }
-        })
-    });
-    events.send(SandboxEvent::Closed { reason }).await.ok();
-}
-
-async fn pass_requests(
-    mut input: impl AsyncWrite + Unpin,
-    mut requests: mpsc::UnboundedReceiver<Vec<u8>>,
-) -> End {
-    // an empty frame asks for the end; so does the loss of the last control
-    while let Some(frame) = requests.recv().await {
-        if frame.is_empty() {
-            break;
-        }
-        if input.write_all(&frame).await.is_err() || input.flush().await.is_err() {
-            // process 1 is gone: the reader has its last words and ends the conversation
-            std::future::pending::<()>().await;
-        }
-    }
-    input.shutdown().await.ok();
-    End::Asked
-}
-
-async fn pass_events(
-    output: &mut (impl AsyncRead + Unpin),
-    decoder: &mut Decoder,
-    events: &mpsc::Sender<SandboxEvent>,
-) -> End {
-    loop {
-        let (message, bytes) = match read_message(output, decoder).await {
-            Ok(Some(frame)) => frame,
-            Ok(None) => return End::Itself(None),
-            Err(error) => return End::Broken(error),
-        };
-        let event = match message {
-            Message::Started { id } => SandboxEvent::Started { id },
-            Message::NotStarted { id, message } => SandboxEvent::NotStarted { id, message },
-            Message::Output { id, stream } => SandboxEvent::Output { id, stream, bytes },
-            Message::Truncated { id, stream } => SandboxEvent::Truncated { id, stream },
-            Message::Exited {
-                id,
-                status,
-                dropped_bytes,
-            } => SandboxEvent::Exited {
-                id,
-                status,
-                dropped_bytes,
-            },
-            Message::LimitHit { limit, detail } => SandboxEvent::LimitHit { limit, detail },
-            Message::Killed { processes } => SandboxEvent::Killed { processes },
-            Message::Ending { reason } => return End::Itself(Some(reason)),
-            // twice ready, or refused after being ready: nothing to tell the owner
-            Message::Ready | Message::Refused(_) => continue,
-        };
-        // without an owner there is still the end of the stream to wait for
-        events.send(event).await.ok();
-    }
-}
-
-/// The next message; `None` at a clean end.
-async fn read_message(
-    output: &mut (impl AsyncRead + Unpin),
-    decoder: &mut Decoder,
-) -> Result<Option<(Message, Vec<u8>)>, FrameError> {
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        if let Some(frame) = decoder.next()? {
-            return Ok(Some(frame));
-        }
-        match output.read(&mut chunk).await? {
-            0 if decoder.at_boundary() => return Ok(None),
-            0 => return Err(FrameError::Torn),
-            n => decoder.push(&chunk[..n]),
-        }
-    }
 }

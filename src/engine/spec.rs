@@ -31,7 +31,8 @@ pub struct Mount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
-    /// Writable by the sandbox's user; the engine sees to ownership, and gives it back at the end.
+    /// Writable by the sandbox's user; the engine sees to ownership, and gives it back at the end,
+    /// so a tree belongs to one sandbox at a time.
     ReadWrite,
 }
 

@@ -68,6 +68,27 @@ pub(super) fn seal(tree: &Path, folder: &Path) -> Result<Sealed, EnvironmentErro
     Ok(sealed)
 }
 
+/// Whether every file of a sealed environment is there with its size: what a power cut leaves
+/// behind is shorter or missing. Content is left to [`verify`].
+pub(super) fn is_whole(folder: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(folder.join(MANIFEST)) else {
+        return false;
+    };
+    let venv = folder.join("venv");
+    text.lines().all(|line| {
+        let mut fields = line.splitn(4, ' ');
+        let (kind, size) = (fields.next(), fields.next());
+        let Some(path) = fields.nth(1).map(|path| venv.join(path)) else {
+            return false;
+        };
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_symlink() => kind == Some("link"),
+            Ok(metadata) => size == Some(metadata.len().to_string().as_str()),
+            Err(_) => false,
+        }
+    })
+}
+
 /// Compares a built `uv` environment of `home` with its manifest, content included: reads it all.
 pub fn verify(home: &Path, hash: &str) -> Result<Vec<Change>, EnvironmentError> {
     let folder = home.join("env").join(hash);
@@ -209,6 +230,7 @@ mod tests {
         assert_eq!(fs::metadata(venv.join("z")).unwrap().mode() & 0o777, 0o444);
         assert_eq!(fs::metadata(&venv).unwrap().mode() & 0o777, 0o555);
         assert_eq!(verify(home.path(), "abc").unwrap(), []);
+        assert!(is_whole(&folder));
 
         unseal_folders(&venv);
         // the same size, through the other hard link
@@ -225,6 +247,12 @@ mod tests {
             ]
         );
         seal(&venv, &folder).unwrap();
+        unseal_folders(&venv);
+        fs::set_permissions(venv.join("new.pth"), Permissions::from_mode(0o644)).unwrap();
+        fs::write(venv.join("new.pth"), "longer").unwrap();
+        assert!(!is_whole(&folder));
+        seal(&venv, &folder).unwrap();
+        assert!(is_whole(&folder));
         remove_tree(&folder).unwrap();
         remove_tree(&folder).unwrap();
         assert!(!folder.exists());

@@ -1,6 +1,7 @@
 //! Kind `uv`: which environment is meant (its hash), and whether it is there.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::interpreter::{Facts, Package, find};
 use super::mounts::Mounts;
 use super::prepare::wait_for_lock;
 use super::requirements::{self, Requirement};
-use super::seal::{Sealed, hex, links_work};
+use super::seal::{Sealed, hex, is_whole, links_work};
 use super::types::{Environment, LinkMode, Progress, Request, Step};
 use super::{EnvironmentError, client, tool, uv_build};
 use crate::domain::task::EnvironmentKind;
@@ -19,6 +20,8 @@ use crate::domain::task::EnvironmentKind;
 const FORMAT: u32 = 1;
 /// Written last: an environment without it was never finished.
 const READY: &str = "ready.json";
+/// Boots that are remembered: nodes of a cluster may share a home.
+const MOST_BOOTS: usize = 64;
 
 /// What is recorded of a finished build.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +37,9 @@ pub(super) struct Ready {
     pub sealed: Sealed,
     /// Wall time of the build.
     pub build_s: f64,
+    /// Boots of machines under which the files are known to be whole: what was written may not
+    /// have reached the disk when the power went.
+    pub boots: Vec<String>,
 }
 
 pub(super) fn prepare(
@@ -108,6 +114,7 @@ pub(super) fn prepare(
         packages,
         sealed,
         build_s,
+        boots: boot().into_iter().collect(),
     })?;
     Ok(environment(request, &ready, true))
 }
@@ -133,17 +140,35 @@ fn hash(requirements: &[Requirement], facts: &Facts, link: LinkMode) -> String {
     hex(&hasher.finalize())
 }
 
-/// The record of a finished build that still holds: it lies where it was built, and its
-/// interpreter is there.
+/// The record of a finished build that still holds: it lies where it was built, its interpreter is
+/// there, and no restart since cut its files short.
 fn finished(environments: &Path, hash: &str) -> Option<Ready> {
     let folder = environments.join(hash);
     let bytes = std::fs::read(folder.join(READY)).ok()?;
-    let ready: Ready = serde_json::from_slice(&bytes).ok()?;
+    let mut ready: Ready = serde_json::from_slice(&bytes).ok()?;
     let holds = ready.format == FORMAT
         && ready.hash == hash
         && ready.folder == folder
         && python(&folder).exists();
-    holds.then_some(ready)
+    if !holds {
+        return None;
+    }
+    if let Some(boot) = boot().filter(|boot| !ready.boots.contains(boot)) {
+        // once a restart and machine: sizes only, some milliseconds
+        if !is_whole(&folder) {
+            return None;
+        }
+        ready.boots.truncate(MOST_BOOTS - 1);
+        ready.boots.insert(0, boot);
+        // where that cannot be written it is looked at again
+        let _ = finish(&folder, &ready);
+    }
+    Some(ready)
+}
+
+fn boot() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_string())
 }
 
 /// Makes the build count: whole or not at all, and after everything else.
@@ -154,11 +179,10 @@ pub(super) fn finish(folder: &Path, ready: &Ready) -> Result<(), EnvironmentErro
         source,
     };
     let bytes = serde_json::to_vec_pretty(ready).map_err(|error| io(error.into()))?;
-    let temporary = folder.join("ready.new");
-    std::fs::write(&temporary, bytes).map_err(io)?;
-    let file = std::fs::File::open(&temporary).map_err(io)?;
-    // everything written for it, not only the record, must outlive a power cut
-    nix::unistd::syncfs(&file).map_err(|error| io(error.into()))?;
+    let temporary = folder.join(format!("ready.{}", std::process::id()));
+    let mut file = std::fs::File::create(&temporary).map_err(io)?;
+    file.write_all(&bytes).map_err(io)?;
+    file.sync_all().map_err(io)?;
     std::fs::rename(&temporary, &path).map_err(io)
 }
 

@@ -145,9 +145,11 @@ impl HostSampler {
     }
 }
 
-/// Space on the file system of a folder.
-pub(super) fn disk(folder: &Path) -> Reading<Disk> {
-    let answer = nix::sys::statvfs::statvfs(folder).map_err(std::io::Error::from);
+/// Space on the file system of a folder, which need not exist yet.
+fn disk(folder: &Path) -> Reading<Disk> {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let there = absolute.ancestors().find(|f| f.exists());
+    let answer = nix::sys::statvfs::statvfs(there.unwrap_or(folder)).map_err(std::io::Error::from);
     Reading::from(answer).map(|s| Disk {
         free_bytes: s.blocks_available().saturating_mul(s.fragment_size()),
         total_bytes: s.blocks().saturating_mul(s.fragment_size()),
@@ -211,7 +213,9 @@ mod tests {
     fn a_machine_that_tells_nothing() {
         let empty = tempfile::tempdir().unwrap();
         let mut host = HostSampler::new(empty.path(), &empty.path().join("absent"));
-        host.sample(&[]);
+        let (first, _) = host.sample(&[]);
+        // a home that is not there yet lies on a disk all the same
+        assert!(first.disk.value().is_some());
         let (load, _) = host.sample(&[WorkerProcess {
             run: "r".into(),
             pid: 1,
@@ -219,6 +223,7 @@ mod tests {
         assert_eq!(
             HostLoad {
                 read_at_s: 0.0,
+                disk: Reading::Unsupported,
                 ..load
             },
             HostLoad::default()

@@ -16,7 +16,8 @@ use super::trees::{Patch, Unchanged};
 use crate::domain::grade::Durations;
 use crate::domain::run_state::RunState;
 use crate::domain::{
-    Badge, Calibration, CaseResult, Cause, Event, Grade, Manifest, Source, Stage, Subject, Suite,
+    Badge, Calibration, CaseId, CaseResult, Cause, Event, Grade, Manifest, Source, Stage, Subject,
+    Suite,
 };
 use crate::judge::{Observed, judge};
 use crate::store::{Home, RunDir};
@@ -47,6 +48,7 @@ pub(super) async fn grade(
     duration.prepare = timer.stop();
 
     let calibration = calibration(home, &ground, &suites, recorder, &isolated).await?;
+    let suites = with_chosen(suites, &calibration, manifest)?;
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
         task: manifest.task.clone(),
@@ -180,10 +182,7 @@ pub(super) fn stage_of(suite: Suite) -> Stage {
 }
 
 /// A suite that an earlier attempt of this run had finished, twins included.
-fn already_done(
-    kept: &RunState,
-    suite: Suite,
-) -> Option<(Vec<CaseResult>, Vec<crate::domain::CaseId>)> {
+fn already_done(kept: &RunState, suite: Suite) -> Option<(Vec<CaseResult>, Vec<CaseId>)> {
     let state = kept
         .suite(Subject::Submission, suite)
         .filter(|s| s.finished)?;
@@ -251,6 +250,35 @@ async fn change(
         }
         Err(Unchanged::Stop(stop)) => Err(stop),
     }
+}
+
+/// The suites that hold chosen cases; all of them where none is chosen.
+fn with_chosen(
+    suites: Vec<Suite>,
+    calibration: &Calibration,
+    manifest: &Manifest,
+) -> Result<Vec<Suite>, Stop> {
+    if manifest.only.is_empty() {
+        return Ok(suites);
+    }
+    let known = |suite: &Suite, id: &CaseId| {
+        let gold = calibration.suites.get(suite);
+        gold.is_some_and(|g| g.cases.iter().any(|c| c.id == *id))
+    };
+    if let Some(id) = manifest
+        .only
+        .iter()
+        .find(|id| !suites.iter().any(|s| known(s, id)))
+    {
+        return Err(Stop::Input(format!(
+            "gold collects no case {id}; `infradev grade {} --gold --json` lists the cases",
+            manifest.task
+        )));
+    }
+    Ok(suites
+        .into_iter()
+        .filter(|s| manifest.only.iter().any(|id| known(s, id)))
+        .collect())
 }
 
 /// The part of the calibration that a run of chosen cases is judged against.

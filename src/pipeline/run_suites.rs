@@ -13,7 +13,7 @@ use super::error::Stop;
 use super::ground::Ground;
 use super::place::{Place, WORKTREE};
 use super::recorder::Recorder;
-use super::suite::{SuiteError, SuiteRun, run_suite};
+use super::suite::{SuiteError, SuiteRun, Twins, run_suite, run_twins, twin_tree};
 use super::trees::Trees;
 use crate::domain::{
     Calibration, CaseId, CaseResult, Event, Level, Subject, Suite, SuiteCalibration, Task,
@@ -66,9 +66,24 @@ pub(super) async fn one_suite(
         only,
         Some(ground.run.path()),
     );
-    let life = Duration::from_secs_f64(spec.limit_s.max(1.0)) + LIFE_GRACE;
-    let mut place = Place::new(ground, &worktree, spec.ranks, life, isolated);
-    let ran = run_suite(&mut place, &run, |event| recorder.record(event)).await;
+    let mut place = Place::new(ground, &worktree, spec.ranks, life(spec.limit_s), isolated);
+    let real = run_suite(&mut place, &run, |event| recorder.record(event));
+    // gold's own run needs no twins; beside GPUs they wait, so as not to share them
+    let (ran, twins) = if subjected.subject == Subject::Gold {
+        (real.await, Ok(None))
+    } else if ground.task.spec.hardware.gpus > 0 {
+        let ran = real.await;
+        (
+            ran,
+            twins(ground, subjected, suite, &run, recorder, isolated)
+                .await
+                .map(Some),
+        )
+    } else {
+        let twins = twins(ground, subjected, suite, &run, recorder, isolated);
+        let (ran, twins) = tokio::join!(real, twins);
+        (ran, twins.map(Some))
+    };
     let outcome = match ran {
         Ok(outcome) => outcome,
         Err(SuiteError::Environment(message)) => return Ok(SuiteResult::Environment(message)),
@@ -88,11 +103,100 @@ pub(super) async fn one_suite(
             ),
         );
     }
+    let mut twins_passed = Vec::new();
+    if let Some(twins) = twins? {
+        twins_passed = unexcused(ground, suite, &run, twins.passed, recorder, isolated).await?;
+        recorder.record(Event::Twins {
+            suite,
+            run: twins.run,
+            passed: twins_passed.clone(),
+        });
+    }
     Ok(SuiteResult::Ran {
         results: outcome.results,
-        twins_passed: Vec::new(),
+        twins_passed,
         discrepancies: outcome.discrepancies.len(),
     })
+}
+
+/// Runs the must-fail twins of a suite on the subject's tree, in a sandbox of their own.
+async fn twins(
+    ground: &Ground,
+    subjected: &Subjected,
+    suite: Suite,
+    run: &SuiteRun,
+    recorder: &Recorder,
+    isolated: &Arc<AtomicBool>,
+) -> Result<Twins, Stop> {
+    let fault = |e: SuiteError| Stop::Fault(format!("must-fail twins: {e}"));
+    let tests = ground
+        .trees
+        .suite_dir(&ground.task, suite, &ground.scratch)?;
+    let spec = ground
+        .task
+        .spec
+        .suites
+        .get(suite)
+        .unwrap_or(&ground.task.spec.suites.official);
+    let source = ground
+        .scratch
+        .join(format!("{}-{suite}-twins-source", subjected.subject.name()));
+    let seed = seed()?;
+    let functions =
+        twin_tree(&tests, &source, &spec.into, &format!("{seed:016x}")).map_err(fault)?;
+    let worktree = lay(ground, subjected, suite, Some(source), recorder).await?;
+    let mut place = Place::new(ground, &worktree, spec.ranks, life(spec.limit_s), isolated);
+    // every probe has its twin; of the official cases a sample, another one each time
+    let sample = (suite == Suite::Official).then_some(seed);
+    match run_twins(&mut place, run, &functions, sample).await {
+        Ok(twins) => Ok(twins),
+        // what the real run is told as well: it speaks for both
+        Err(SuiteError::Environment(_)) => Ok(Twins::default()),
+        Err(e) => Err(fault(e)),
+    }
+}
+
+/// A twin that passes on gold too says something about the test, not about the submission: gold's
+/// twins of the cases concerned are run, and those that pass there are excused.
+async fn unexcused(
+    ground: &Ground,
+    suite: Suite,
+    run: &SuiteRun,
+    passed: Vec<CaseId>,
+    recorder: &Recorder,
+    isolated: &Arc<AtomicBool>,
+) -> Result<Vec<CaseId>, Stop> {
+    if passed.is_empty() {
+        return Ok(passed);
+    }
+    let mut run = run.clone();
+    run.only = Some(passed.clone());
+    let gold = Subjected {
+        subject: Subject::Gold,
+        tree: ground.trees.gold,
+    };
+    let on_gold = twins(ground, &gold, suite, &run, recorder, isolated).await?;
+    for id in &on_gold.passed {
+        recorder.say(
+            Level::Warn,
+            format!("{suite}: {id} cannot fail: with a raise in its body it passes on gold"),
+        );
+    }
+    Ok(passed
+        .into_iter()
+        .filter(|id| !on_gold.passed.contains(id))
+        .collect())
+}
+
+fn seed() -> Result<u64, Stop> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// How long a suite's sandbox may last.
+fn life(limit_s: f64) -> Duration {
+    Duration::from_secs_f64(limit_s.max(1.0)) + LIFE_GRACE
 }
 
 fn suite_run(

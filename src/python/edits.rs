@@ -255,7 +255,7 @@ fn comment_after(text: &str, at: usize) -> &str {
 /// Gold's function as `_gold`, the names of the call, and the wrapper's own lines.
 fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
     let indent = inner_indent(function);
-    let (mut declared, mut by_place, mut by_name) = (Vec::new(), String::new(), Vec::new());
+    let (mut declared, mut by_place, mut by_name) = (Vec::new(), Vec::new(), Vec::new());
     let mut only_named = false;
     for parameter in &function.parameters {
         let name = &parameter.name;
@@ -268,7 +268,7 @@ fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
             ParameterKind::Rest => {
                 only_named = true;
                 declared.push(format!("*{name}"));
-                by_place.push_str(&format!("*{name}, "));
+                by_place.push(format!("*{name}, "));
             }
             ParameterKind::Named => {
                 declared.push(format!("**{name}"));
@@ -283,7 +283,7 @@ fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
                 if only_named {
                     by_name.push(format!("{name:?}: {name}"));
                 } else {
-                    by_place.push_str(&format!("{name}, "));
+                    by_place.push(format!("{name}, "));
                 }
             }
         }
@@ -291,18 +291,16 @@ fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
     let is_async = if function.is_async { "async " } else { "" };
     let mut out = format!("{indent}{is_async}def _gold({}):\n", declared.join(", "));
     match (&function.first, &function.body_indent) {
-        (None, _) => out.push_str(&format!("{indent}    pass")),
+        (None, _) => out.extend([indent.as_str(), "    pass"]),
         (Some(first), None) => {
-            out.push_str(&format!(
-                "{indent}    {}",
-                &module.text[first.range.start..function.body.end]
-            ));
+            let body = &module.text[first.range.start..function.body.end];
+            out.extend([indent.as_str(), "    ", body]);
         }
         (Some(first), Some(_)) => {
             // a statement behind the docstring on its line begins no line of its own
             let start = first.range.start - first.indent.as_ref().map_or(0, String::len);
             if first.indent.is_none() {
-                out.push_str(&format!("{indent}    "));
+                out.extend([indent.as_str(), "    "]);
             }
             let strings = module.long_strings();
             let body = shifted(module.text, start..function.body.end, "    ", &strings);
@@ -320,7 +318,7 @@ fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
     };
     // both at once: one of them may stand in the other
     let (args, kwargs) = (
-        format!("({by_place})"),
+        format!("({})", by_place.concat()),
         format!("{{{}}}", by_name.join(", ")),
     );
     let args = if by_place.is_empty() {
@@ -329,9 +327,16 @@ fn wrapper(module: &Module<'_>, function: &Function, lines: &str) -> String {
         args
     };
     match (plain("args"), plain("kwargs")) {
-        (false, false) => out.push_str(&format!("{indent}args, kwargs = {args}, {kwargs}\n")),
-        (false, true) => out.push_str(&format!("{indent}args = {args}\n")),
-        (true, false) => out.push_str(&format!("{indent}kwargs = {kwargs}\n")),
+        (false, false) => out.extend([
+            indent.as_str(),
+            "args, kwargs = ",
+            args.as_str(),
+            ", ",
+            kwargs.as_str(),
+            "\n",
+        ]),
+        (false, true) => out.extend([indent.as_str(), "args = ", args.as_str(), "\n"]),
+        (true, false) => out.extend([indent.as_str(), "kwargs = ", kwargs.as_str(), "\n"]),
         (true, true) => {}
     }
     out.push_str(lines);
@@ -360,16 +365,11 @@ fn replaced(text: &str, function: &Function, replace: &Replace) -> Result<String
             ));
         }
     };
-    let lines = match &statement.indent {
-        Some(indent) => given(&replace.with, indent)?[indent.len()..].to_owned(),
-        None => {
-            let line = given(&replace.with, "")?;
-            if line.contains('\n') {
-                return Err("the statement shares its line: one line must replace it".into());
-            }
-            line
-        }
-    };
+    let indent = statement.indent.as_deref().unwrap_or_default();
+    let lines = &given(&replace.with, indent)?[indent.len()..];
+    if statement.indent.is_none() && lines.contains('\n') {
+        return Err("the statement shares its line: one line must replace it".into());
+    }
     let range = &statement.range;
     Ok(format!(
         "{}{lines}{}",

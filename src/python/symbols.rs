@@ -290,11 +290,16 @@ impl Statement {
             .lines()
             .map(|l| l.strip_prefix(indent).unwrap_or(l))
             .collect();
-        Sha256::digest(lines.join("\n"))
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect()
+        hex(&Sha256::digest(lines.join("\n")))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
+    digits.map(|d| DIGITS[usize::from(d)]).collect()
 }
 
 fn tree(text: &str) -> Result<Tree, ParseError> {
@@ -356,6 +361,7 @@ fn first_error(node: Node<'_>) -> Option<Node<'_>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::ParameterKind::{Named, Plain, Rest, Slash};
     use super::*;
 
     const TEXT: &str = r#"
@@ -419,7 +425,6 @@ if x:
             .iter()
             .map(|p| (p.name.as_str(), p.kind, p.has_default))
             .collect();
-        use ParameterKind::{Named, Plain, Rest, Slash};
         assert_eq!(
             parameters,
             [

@@ -10,8 +10,21 @@ use super::WorkspaceError;
 use super::tree::{Edit, EditError, FOLDER, SUBMODULE, edit_tree, find};
 use super::walk::{Kind, content, is_left_out, list};
 
+/// What to do about sockets, pipes and devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// Base holds none.
+    Refuse,
+    /// An agent's processes leave some behind; no patch can hold them.
+    Skip,
+}
+
 /// Writes the tree of a folder into `repo`; `None` for a folder without files.
-pub(super) fn folder(repo: &Repository, dir: &Path) -> Result<Option<Oid>, WorkspaceError> {
+pub(super) fn folder(
+    repo: &Repository,
+    dir: &Path,
+    odd: Odd,
+) -> Result<Option<Oid>, WorkspaceError> {
     let git = || WorkspaceError::git(repo.path());
     let mut builder = repo.treebuilder(None).map_err(git())?;
     for (name, kind) in list(dir)? {
@@ -20,10 +33,13 @@ pub(super) fn folder(repo: &Repository, dir: &Path) -> Result<Option<Oid>, Works
         }
         let path = dir.join(&name);
         let Some(kind) = kind else {
+            if odd == Odd::Skip {
+                continue;
+            }
             return Err(WorkspaceError::OddFile { path });
         };
         let id = if kind == Kind::Folder {
-            folder(repo, &path)?
+            folder(repo, &path, odd)?
         } else {
             let bytes = content(&path, kind)?;
             Some(repo.blob(&bytes).map_err(git())?)
@@ -100,7 +116,7 @@ impl Source {
         let from = self.repo.odb().map_err(WorkspaceError::git(&self.place))?;
         let into = to.odb().map_err(WorkspaceError::git(to.path()))?;
         if only.is_empty() {
-            self.copy_tree(&from, to, &into, tree)?;
+            self.copy_tree(&from, &into, tree)?;
             return Ok(tree);
         }
         let root = self.repo.find_tree(tree).map_err(self.fault(tree))?;
@@ -112,7 +128,7 @@ impl Source {
                 .map_err(WorkspaceError::git(&self.place))?;
             let Some((mode, id)) = found else { continue };
             if mode == FOLDER {
-                self.copy_tree(&from, to, &into, id)?;
+                self.copy_tree(&from, &into, id)?;
             } else {
                 self.copy_object(&from, &into, id)?;
             }
@@ -133,20 +149,14 @@ impl Source {
         })
     }
 
-    fn copy_tree(
-        &self,
-        from: &Odb<'_>,
-        to: &Repository,
-        into: &Odb<'_>,
-        id: Oid,
-    ) -> Result<(), WorkspaceError> {
+    fn copy_tree(&self, from: &Odb<'_>, into: &Odb<'_>, id: Oid) -> Result<(), WorkspaceError> {
         if into.exists(id) {
             return Ok(());
         }
         let tree = self.repo.find_tree(id).map_err(self.fault(id))?;
         for entry in &tree {
             match entry.filemode() {
-                FOLDER => self.copy_tree(from, to, into, entry.id())?,
+                FOLDER => self.copy_tree(from, into, entry.id())?,
                 // the other repository's commit: nothing of it is here
                 SUBMODULE => {}
                 _ => self.copy_object(from, into, entry.id())?,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::hash::{hash_tree, hex};
-use super::import::{Source, folder};
+use super::import::{Odd, Source, folder};
 use super::lock::lock;
 use super::tree;
 use super::{WorkspaceError, write};
@@ -42,7 +42,7 @@ impl Snapshot {
     pub fn from_dir(dir: &Path, store: &Path) -> Result<Self, WorkspaceError> {
         let key = hash_tree(dir)?;
         Self::cached(store, &key, |repo| {
-            let id = match folder(repo, dir)? {
+            let id = match folder(repo, dir, Odd::Refuse)? {
                 Some(id) => id,
                 None => empty_tree(repo)?,
             };
@@ -143,10 +143,10 @@ impl Snapshot {
     }
 
     /// The tree of a folder as it is now (a work tree, an official suite): files that git would
-    /// ignore too. Kept in memory.
+    /// ignore too; sockets and pipes are left out. Kept in memory.
     pub fn import_dir(&self, dir: &Path) -> Result<Oid, WorkspaceError> {
         let repo = self.repo();
-        match folder(&repo, dir)? {
+        match folder(&repo, dir, Odd::Skip)? {
             Some(id) => Ok(id),
             None => empty_tree(&repo),
         }

@@ -74,7 +74,8 @@ pub fn python(id: u32, script: &str) -> ProcessSpec {
 /// A sandbox, and the folder that it may stage in.
 pub struct Box {
     pub sandbox: Sandbox,
-    pub scratch: TempDir,
+    /// Removed with the box.
+    pub _scratch: TempDir,
 }
 
 pub async fn start(spec: SandboxSpec) -> Box {
@@ -82,7 +83,10 @@ pub async fn start(spec: SandboxSpec) -> Box {
     let sandbox = Sandbox::start_local_with(spec, scratch.path(), &options())
         .await
         .unwrap();
-    Box { sandbox, scratch }
+    Box {
+        sandbox,
+        _scratch: scratch,
+    }
 }
 
 /// What a process did.
@@ -184,4 +188,84 @@ impl Box {
 
 pub fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
+}
+
+/// A process of the machine: its number and its command line.
+pub type Seen = (i32, String);
+
+fn parents() -> Vec<(i32, i32)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
+            continue;
+        };
+        if let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) {
+            let (_, rest) = stat.rsplit_once(')').unwrap();
+            let parent = rest.split_ascii_whitespace().nth(1).unwrap();
+            found.push((pid, parent.parse().unwrap()));
+        }
+    }
+    found
+}
+
+fn command_line(pid: i32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .trim_end_matches('\0')
+        .replace('\0', " ")
+}
+
+/// Everything below a process, as the machine sees it.
+pub fn descendants(of: u32) -> Vec<Seen> {
+    let parents = parents();
+    let mut family = vec![of.cast_signed()];
+    let mut at = 0;
+    while at < family.len() {
+        let parent = family[at];
+        family.extend(parents.iter().filter(|p| p.1 == parent).map(|p| p.0));
+        at += 1;
+    }
+    family[1..]
+        .iter()
+        .map(|pid| (*pid, command_line(*pid)))
+        .collect()
+}
+
+/// Every process of the sandbox of ours in which `mark` runs, from `__sandbox` down; waits until
+/// there is one.
+pub fn whole_sandbox(mark: &str) -> Vec<Seen> {
+    let own = std::process::id();
+    let until = std::time::Instant::now() + PATIENCE;
+    loop {
+        let all = descendants(own);
+        if all.iter().filter(|p| p.1 == mark).count() == 2 {
+            let parents = parents();
+            let above = |pid: i32| parents.iter().find(|p| p.0 == pid).map(|p| p.1);
+            let mut top = all.iter().find(|p| p.1 == mark).unwrap().0;
+            while let Some(parent) = above(top).filter(|p| *p != own.cast_signed()) {
+                top = parent;
+            }
+            let mut whole = descendants(top.cast_unsigned());
+            whole.push((top, command_line(top)));
+            return whole;
+        }
+        assert!(std::time::Instant::now() < until, "{mark}: {all:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Fails when one of them is still there, under its number and command line, after `patience`.
+pub async fn wait_until_gone(seen: &[Seen], patience: Duration) {
+    let until = std::time::Instant::now() + patience;
+    loop {
+        let left: Vec<_> = seen
+            .iter()
+            .filter(|(pid, line)| !line.is_empty() && command_line(*pid) == *line)
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(std::time::Instant::now() < until, "still there: {left:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

@@ -14,6 +14,13 @@ use infradev::environment::{Environment, Progress, Request, prepare};
 pub const FULL: &str = include_str!("../fixtures/requirements.lock");
 pub const SMALL: &str = include_str!("../fixtures/small.lock");
 
+/// The bundled lock without its largest package, for tests that need pytest alone.
+pub fn without_numpy() -> String {
+    let (before, rest) = FULL.split_once("numpy==").unwrap();
+    let (_, after) = rest.split_once("packaging==").unwrap();
+    format!("{before}packaging=={after}")
+}
+
 /// A task folder and a home of its own.
 pub struct Place {
     pub folder: tempfile::TempDir,

@@ -9,7 +9,7 @@ use crate::house::{GRACE, House};
 
 const GOOD: &str = "def test_one(): pass\ndef test_two(): pass\n";
 
-fn files<'a>(bad: &'a str) -> Vec<(&'a str, &'a str)> {
+fn files(bad: &str) -> Vec<(&str, &str)> {
     vec![("test_a.py", GOOD), ("test_b.py", bad), ("test_c.py", GOOD)]
 }
 

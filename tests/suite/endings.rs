@@ -5,6 +5,7 @@ use std::time::Duration;
 use infradev::domain::{Event, Outcome, Phase};
 
 use crate::house::{GRACE, House};
+use Outcome::{Error, Failed, Passed};
 
 #[test]
 fn ten_minutes_of_sleep_cost_the_case_limit() {
@@ -22,9 +23,9 @@ def test_after(): pass
     .case_limit(3.0);
     let ran = house.run();
     ran.assert(&[
-        ("test_before", Outcome::Passed),
+        ("test_before", Passed),
         ("test_sleep", Outcome::Timeout),
-        ("test_after", Outcome::Passed),
+        ("test_after", Passed),
     ]);
     ran.case_within("test_sleep", Duration::from_secs(3) + GRACE);
     ran.no_discrepancy();
@@ -78,7 +79,6 @@ def test_4(): pass
 "#,
     )]);
     let ran = house.run();
-    use Outcome::{Error, Failed, Passed};
     ran.assert(&[
         ("test_0", Passed),
         ("test_exit_0", Error),
@@ -154,9 +154,9 @@ def test_after(): pass
     )]);
     let ran = house.run();
     ran.assert(&[
-        ("test_child", Outcome::Passed),
-        ("test_daemon", Outcome::Passed),
-        ("test_after", Outcome::Passed),
+        ("test_child", Passed),
+        ("test_daemon", Passed),
+        ("test_after", Passed),
     ]);
     // the daemon's parent may be a zombie of the rank: it does not count
     assert_eq!(ran.outcome.killed, 2, "{}", ran.story());
@@ -186,10 +186,10 @@ def test_after(): pass
     )]);
     let ran = house.run();
     ran.assert(&[
-        ("test_captured", Outcome::Failed),
-        ("test_raw", Outcome::Passed),
-        ("test_words", Outcome::Failed),
-        ("test_after", Outcome::Passed),
+        ("test_captured", Failed),
+        ("test_raw", Passed),
+        ("test_words", Failed),
+        ("test_after", Passed),
     ]);
     ran.no_discrepancy();
     ran.within(Duration::from_secs(40));
@@ -244,20 +244,20 @@ def test_slow(n): time.sleep(600)
 fn a_memory_limit_is_the_outcome_of_the_case_that_ran() {
     let mut house = House::new(&[(
         "test_m.py",
-        r#"
+        r"
 def test_before(): pass
 def test_greedy():
     keep = []
     while True: keep.append(bytearray(16 << 20))
 def test_after(): pass
-"#,
+",
     )]);
     house.limits.memory_bytes = 400 << 20;
     let ran = house.run();
     ran.assert(&[
-        ("test_before", Outcome::Passed),
-        ("test_greedy", Outcome::Error),
-        ("test_after", Outcome::Passed),
+        ("test_before", Passed),
+        ("test_greedy", Error),
+        ("test_after", Passed),
     ]);
     assert!(
         ran.message("test_greedy").starts_with("memory limit"),
@@ -271,24 +271,19 @@ def test_after(): pass
 fn a_fork_bomb_is_stopped() {
     let mut house = House::new(&[(
         "test_f.py",
-        r#"
+        r"
 import os, time
 def test_bomb():
     while True:
         try: os.fork()
         except OSError: time.sleep(0.01)
 def test_after(): pass
-"#,
+",
     )])
     .case_limit(4.0);
     house.limits.processes = 64;
     let ran = house.run();
     assert!(!ran.case("test_bomb").outcome.passed());
-    assert_eq!(
-        ran.case("test_after").outcome,
-        Outcome::Passed,
-        "{}",
-        ran.story()
-    );
+    assert_eq!(ran.case("test_after").outcome, Passed, "{}", ran.story());
     ran.case_within("test_bomb", Duration::from_secs(4) + GRACE);
 }

@@ -47,8 +47,8 @@ pub struct House {
     pub limits: Limits,
 }
 
-struct Local<'a> {
-    house: &'a House,
+pub struct Local<'a> {
+    pub house: &'a House,
 }
 
 impl Sandboxes for Local<'_> {
@@ -77,6 +77,15 @@ impl Sandboxes for Local<'_> {
         };
         Sandbox::start_local_with(spec, self.house.scratch.path(), &options).await
     }
+}
+
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(work)
 }
 
 /// What came of a run, with the events that told of it and the time that it took.
@@ -162,17 +171,11 @@ impl House {
 
     pub fn try_run(&self) -> Result<Ran, SuiteError> {
         environment();
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
         let start = Instant::now();
         let mut events = Vec::new();
-        let outcome =
-            runtime.block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
-                events.push((Instant::now(), event));
-            }))?;
+        let outcome = block_on(run_suite(&mut Local { house: self }, &self.run, |event| {
+            events.push((Instant::now(), event));
+        }))?;
         Ok(Ran {
             outcome,
             events,

@@ -1,8 +1,9 @@
 //! Ids, phases and outcomes, as pytest gives them.
 
-use infradev::domain::{Event, Outcome, Phase};
+use infradev::domain::{CaseId, Event, Outcome, Phase};
 
 use crate::house::House;
+use Outcome::{Error, Failed, Passed, Skipped, Xfailed, Xpassed};
 
 #[test]
 fn every_shape_of_id_comes_out_as_pytest_gives_it() {
@@ -30,7 +31,7 @@ def test_PASSED_x(v):
         ("./tests/with space/test_ä.py", "def test_x(): pass\n"),
     ]);
     let ran = house.run();
-    let ids: Vec<&str> = ran.outcome.collected.iter().map(|c| c.as_str()).collect();
+    let ids: Vec<&str> = ran.outcome.collected.iter().map(CaseId::as_str).collect();
     let file = "tests/test_ids.py";
     let expected: Vec<String> = [
         "test_id[a - b]",
@@ -106,7 +107,6 @@ def test_no_trace(): pytest.fail("plain words", pytrace=False)
 "#,
     )]);
     let ran = house.run();
-    use Outcome::{Error, Failed, Passed, Skipped, Xfailed, Xpassed};
     ran.assert(&[
         ("test_pass", Passed),
         ("test_fail", Failed),
@@ -192,11 +192,7 @@ def pytest_collect_file(file_path, parent):
         ("a.same", ""),
     ]);
     let ran = house.run();
-    ran.assert(&[
-        ("same", Outcome::Passed),
-        ("same (2)", Outcome::Failed),
-        ("same (3)", Outcome::Passed),
-    ]);
+    ran.assert(&[("same", Passed), ("same (2)", Failed), ("same (3)", Passed)]);
     ran.no_discrepancy();
 }
 
@@ -216,10 +212,7 @@ fn only_the_cases_that_are_asked_for_run() {
             .collect(),
     );
     let ran = house.run();
-    ran.assert(&[
-        ("test_x[1]", Outcome::Passed),
-        ("test_gone", Outcome::Missing),
-    ]);
+    ran.assert(&[("test_x[1]", Passed), ("test_gone", Outcome::Missing)]);
     ran.no_discrepancy();
 }
 

@@ -143,7 +143,7 @@ def test_last(): pass
 
 #[test]
 fn a_rank_that_never_answers_is_named() {
-    let tests = r#"
+    let tests = r"
 import os, signal
 from collective import barrier, RANK
 def test_before(): barrier()
@@ -151,7 +151,7 @@ def test_stopped():
     if RANK == 1: os.kill(os.getpid(), signal.SIGSTOP)
     barrier()
 def test_after(): barrier()
-"#;
+";
     let ran = house(tests, 2).case_limit(3.0).run();
     ran.assert(&[
         ("test_before", Outcome::Passed),
@@ -169,7 +169,7 @@ def test_after(): barrier()
 
 #[test]
 fn a_rank_that_ends_while_others_wait_is_named() {
-    let tests = r#"
+    let tests = r"
 import os
 from collective import barrier, RANK
 def test_before(): barrier()
@@ -177,7 +177,7 @@ def test_gone():
     if RANK == 1: os._exit(0)
     barrier(); barrier()
 def test_after(): barrier()
-"#;
+";
     let ran = house(tests, 2).run();
     ran.assert(&[
         ("test_before", Outcome::Passed),

@@ -31,7 +31,7 @@ def test_bad():
 }
 
 /// Writes to every descriptor that may be the reporter's channel.
-const CHANNEL: &str = r#"
+const CHANNEL: &str = r"
 import os, stat
 def channels():
     for fd in range(3, 64):
@@ -40,7 +40,7 @@ def channels():
         if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode): yield fd
 def say(text):
     for fd in channels(): os.write(fd, text)
-"#;
+";
 
 #[test]
 fn a_forged_line_on_the_channel_makes_its_case_an_error() {
@@ -87,14 +87,14 @@ fn a_closed_channel_is_no_pass() {
         ("./channel.py", CHANNEL),
         (
             "test_c.py",
-            r#"
+            r"
 import os
 from channel import channels
 def test_before(): pass
 def test_closer():
     for fd in list(channels()): os.close(fd)
 def test_after(): pass
-"#,
+",
         ),
     ]);
     let ran = house.run();

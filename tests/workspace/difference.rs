@@ -113,6 +113,8 @@ fn whatever_state_git_is_in_the_work_tree_is_captured() {
     );
     git(&work.join("nested"), &["init", "-q"]).unwrap();
     fs::remove_file(work.join("gone")).unwrap();
+    // a server that the agent started
+    let _socket = std::os::unix::net::UnixListener::bind(work.join("socket")).unwrap();
     let captured = base.capture(&work).unwrap();
     let brief: Vec<(String, char)> = captured
         .files
@@ -144,6 +146,7 @@ fn whatever_state_git_is_in_the_work_tree_is_captured() {
     let applied = apply(&base, &captured.patch).unwrap();
     let out = dir.path().join("out");
     base.write_tree(applied.tree, &out).unwrap();
+    fs::remove_file(work.join("socket")).unwrap();
     let mut wanted = read(&work);
     wanted.retain(|path, _| !path.windows(5).any(|w| w == b".git/"));
     assert_eq!(read(&out), wanted);

@@ -24,6 +24,15 @@ pub fn files(list: &[(&str, &str)]) -> Files {
         .collect()
 }
 
+/// `line 1` to `line <count>`.
+pub fn numbered(count: usize) -> String {
+    use std::fmt::Write;
+    (1..=count).fold(String::new(), |mut text, n| {
+        writeln!(text, "line {n}").unwrap();
+        text
+    })
+}
+
 pub fn with(mut base: Files, list: &[(&[u8], u32, &[u8])]) -> Files {
     for (path, mode, text) in list {
         base.insert(path.to_vec(), (*mode, text.to_vec()));

@@ -3,7 +3,7 @@
 use infradev::diff::patch::Change;
 use infradev::workspace::Method;
 
-use crate::kit::{Files, diff, files, git_apply, goes_in, ours, with, without};
+use crate::kit::{Files, diff, files, git_apply, goes_in, numbered, ours, with, without};
 
 const OPTIONS: [&[&str]; 7] = [
     &["--binary"],
@@ -14,10 +14,6 @@ const OPTIONS: [&[&str]; 7] = [
     &["--binary", "-B", "-M", "-U0", "--inter-hunk-context=20"],
     &["--binary", "--src-prefix=old/", "--dst-prefix=new/"],
 ];
-
-fn numbered(count: usize) -> String {
-    (1..=count).map(|n| format!("line {n}\n")).collect()
-}
 
 /// With all options but -U0, which `git apply` refuses itself.
 fn all_options(old: &Files, new: &Files) {

@@ -1,9 +1,12 @@
 //! Random trees, random edits, random options: what `git apply` makes of git's patch is what we
 //! make of it, also on a base that has moved on.
 
+use std::sync::OnceLock;
+
+use infradev::workspace::{ApplyError, Snapshot, apply};
 use proptest::prelude::*;
 
-use crate::kit::{Files, diff, git_apply, ours, shown};
+use crate::kit::{Files, diff, files, git_apply, numbered, ours, shown, snapshot, with};
 
 const NAMES: [&[u8]; 10] = [
     b"a.py",
@@ -213,6 +216,82 @@ proptest! {
                 prop_assert!(git == base && refused.cause.name() == "empty", "{refused}\n{}", shown(&patch));
             }
             (Err(_), Err(_)) => {}
+        }
+    }
+}
+
+/// One base and one patch that has everything in it, for all cases.
+fn rich() -> &'static (tempfile::TempDir, Snapshot, Vec<u8>) {
+    static RICH: OnceLock<(tempfile::TempDir, Snapshot, Vec<u8>)> = OnceLock::new();
+    RICH.get_or_init(|| {
+        let text = numbered(40);
+        let old = with(
+            files(&[
+                ("a", &text),
+                ("b/c", &text),
+                ("gone", "g\n"),
+                ("moved", &numbered(30)),
+            ]),
+            &[(b"l", 0o120_000, b"a"), (b"bin", 0o100_644, &[0; 300])],
+        );
+        let mut bin = vec![0; 300];
+        bin[150] = 1;
+        let new = with(
+            files(&[
+                (
+                    "a",
+                    &text.replace("line 9\n", "nine\n").replace("line 30\n", ""),
+                ),
+                ("b/c", &text),
+                ("b/new", "n"),
+                ("to/moved", &numbered(31)),
+            ]),
+            &[
+                (b"l", 0o120_000, b"b/c"),
+                (b"bin", 0o100_755, &bin),
+                (b"q \"b", 0o100_644, b"x\n"),
+            ],
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let snapshot = snapshot(dir.path(), &old);
+        (dir, snapshot, diff(&old, &new, &["--binary", "-M"]))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_damaged_patch_is_refused_or_gives_a_whole_tree_inside(
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..30, prop::sample::select(b"\n/.+- @a0\x00\"\\".to_vec())), 1..4),
+    ) {
+        let (dir, snapshot, patch) = rich();
+        let mut patch = patch.clone();
+        for (at, length, byte) in cuts {
+            let at = at.index(patch.len());
+            let end = (at + length).min(patch.len());
+            patch.splice(at..end, [byte]);
+        }
+        match apply(snapshot, &patch) {
+            Ok(applied) => {
+                let out = tempfile::tempdir_in(dir.path()).unwrap();
+                snapshot.write_tree(applied.tree, out.path()).unwrap();
+                let inside = out.path().canonicalize().unwrap();
+                for (path, mode) in snapshot.files(applied.tree).unwrap() {
+                    use std::os::unix::ffi::OsStrExt;
+                    let path = out.path().join(std::ffi::OsStr::from_bytes(&path));
+                    prop_assert!(matches!(mode, 0o100_644 | 0o100_755 | 0o120_000));
+                    if let Ok(real) = path.canonicalize() {
+                        prop_assert!(real.starts_with(&inside), "{}", shown(&patch));
+                    }
+                }
+            }
+            Err(ApplyError::Refused(refused)) => prop_assert!(!refused.message.is_empty()),
+            Err(ApplyError::Workspace(fault)) => prop_assert!(false, "{fault}\n{}", shown(&patch)),
         }
     }
 }

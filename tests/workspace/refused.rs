@@ -3,12 +3,11 @@
 use infradev::domain::Cause;
 use infradev::workspace::Refused;
 
-use crate::kit::{Files, diff, files, git_apply, ours, with};
+use crate::kit::{Files, diff, files, git_apply, numbered, ours, with};
 
 fn base() -> Files {
-    let text: String = (1..=30).map(|n| format!("line {n}\n")).collect();
     with(
-        files(&[("a", &text), ("d/b", "bee\n")]),
+        files(&[("a", &numbered(30)), ("d/b", "bee\n")]),
         &[
             (b"link", 0o120_000, b"d"),
             (b"up", 0o120_000, b"../outside"),

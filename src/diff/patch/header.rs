@@ -6,13 +6,29 @@ use super::types::{Body, Change, FilePatch, Problem};
 
 const DEV_NULL: &[u8] = b"/dev/null";
 
+/// What a `---` or `+++` line names.
+#[derive(Clone, PartialEq, Eq)]
+enum Named {
+    DevNull,
+    File(Vec<u8>),
+}
+
+impl Named {
+    fn file(&self) -> Option<&Vec<u8>> {
+        match self {
+            Named::DevNull => None,
+            Named::File(name) => Some(name),
+        }
+    }
+}
+
 /// What the lines of a header say, before they are judged together.
 #[derive(Default)]
 struct Said {
     shared: Option<Vec<u8>>,
-    /// `---`, `+++`: `Some(None)` is /dev/null.
-    old: Option<Option<Vec<u8>>>,
-    new: Option<Option<Vec<u8>>>,
+    /// `---` and `+++`.
+    old: Option<Named>,
+    new: Option<Named>,
     rename: (Option<Vec<u8>>, Option<Vec<u8>>),
     copy: (Option<Vec<u8>>, Option<Vec<u8>>),
     created: bool,
@@ -92,17 +108,17 @@ fn extended(text: &[u8], said: &mut Said) -> Result<bool, String> {
     Ok(true)
 }
 
-/// A name of `---` or `+++` without its prefix; `None` for /dev/null.
-fn side(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+/// A name of `---` or `+++` without its prefix.
+fn side(text: &[u8]) -> Result<Named, String> {
     let name = header_name(text);
     if name == DEV_NULL {
-        return Ok(None);
+        return Ok(Named::DevNull);
     }
     if name.first() == Some(&b'/') {
         return Err(format!("the absolute path {} is refused", show(&name)));
     }
     match strip_one(&name) {
-        Some(inner) => Ok(Some(inner.to_vec())),
+        Some(inner) => Ok(Named::File(inner.to_vec())),
         None => Err(format!(
             "{} has no leading folder to drop (a/, b/); make the patch with the usual prefixes",
             show(&name)
@@ -147,10 +163,10 @@ fn judge(said: Said, line: usize) -> Result<FilePatch, String> {
     } else if said.copy.0.is_some() || said.copy.1.is_some() {
         return Err("a copy that says only one of its two names".into());
     } else {
-        let old = said.old.clone().flatten();
-        let new = said.new.clone().flatten();
-        let created = said.created || said.old == Some(None);
-        let deleted = said.deleted || said.new == Some(None);
+        let old = said.old.as_ref().and_then(Named::file).cloned();
+        let new = said.new.as_ref().and_then(Named::file).cloned();
+        let created = said.created || said.old == Some(Named::DevNull);
+        let deleted = said.deleted || said.new == Some(Named::DevNull);
         if let (Some(old), Some(new)) = (&old, &new)
             && old != new
         {
@@ -193,14 +209,13 @@ fn agree(said: &Said, change: Change, old: &[u8], new: &[u8]) -> Result<(), Stri
     for (spoken, meant) in [(&said.old, old), (&said.new, new)] {
         let Some(spoken) = spoken else { continue };
         let matches = match spoken {
-            // /dev/null on the side that does not exist
-            None => meant.is_empty(),
-            Some(name) => name == meant,
+            Named::DevNull => meant.is_empty(),
+            Named::File(name) => name == meant,
         };
         if !matches {
             return Err(format!(
                 "the header's lines disagree about the name: {} and {}",
-                spoken.as_deref().map_or("/dev/null".into(), show),
+                spoken.file().map_or("/dev/null".into(), |n| show(n)),
                 if meant.is_empty() {
                     "/dev/null".into()
                 } else {

@@ -23,10 +23,11 @@ use nix::unistd::{Pid, read};
 
 use super::super::frame::Decoder;
 use super::super::{Begin, Message, ProcessStatus, Request, Stream};
+use super::filter;
 use super::outbox::Outbox;
 use super::process::Process;
 use super::tree::{kill_each, list};
-use super::watch::{Hit, TICK, Watch};
+use super::watch::{Hit, Watch};
 
 /// Killed processes that do not go away within this time never will (the kernel waits for a
 /// device); ending process 1 is all that is left to do.
@@ -57,6 +58,7 @@ enum End {
 fn run() -> io::Result<()> {
     prctl::set_dumpable(false)?;
     prctl::set_no_new_privs()?;
+    filter::install();
     // process 1 of a namespace is given orphans anyway; without one this asks for them
     prctl::set_child_subreaper(true)?;
     let mut children = SigSet::empty();
@@ -76,7 +78,7 @@ fn run() -> io::Result<()> {
     let end = init.serve(input.as_fd(), output.as_fd(), &ended, &mut decoder)?;
     let killed = init.kill_all();
     if let End::Because(reason) = end {
-        init.say_ends();
+        init.drain();
         init.out.put(&Message::Ending { reason }, &[]);
         init.out.finish(output.as_fd(), LAST_WORDS);
     }
@@ -85,7 +87,7 @@ fn run() -> io::Result<()> {
 
 fn read_begin(input: BorrowedFd<'_>, decoder: &mut Decoder) -> io::Result<Option<Begin>> {
     loop {
-        match decoder.next::<Request>().map_err(io::Error::other)? {
+        match decoder.take::<Request>().map_err(io::Error::other)? {
             Some((Request::Begin(begin), _)) => return Ok(Some(begin)),
             Some(_) => return Err(io::Error::other("the first request is not `begin`")),
             None => {}
@@ -241,12 +243,12 @@ impl Init {
 
     fn obey(&mut self, decoder: &mut Decoder) -> Option<End> {
         loop {
-            match decoder.next::<Request>() {
+            match decoder.take::<Request>() {
                 Ok(None) => return None,
                 Ok(Some((Request::Spawn(spec), stdin))) => self.spawn(&spec, &stdin),
                 Ok(Some((Request::KillAll, _))) => match self.kill_all() {
                     Ok(processes) => {
-                        self.say_ends();
+                        self.drain();
                         self.out.put(&Message::Killed { processes }, &[]);
                     }
                     Err(reason) => return Some(End::Because(reason)),
@@ -270,7 +272,7 @@ impl Init {
             Ok(process) => {
                 self.processes.insert(id, process);
                 self.out.put(&Message::Started { id }, &[]);
-                self.next_check = self.next_check.min(Instant::now() + TICK);
+                self.next_check = self.next_check.min(Instant::now() + self.watch.tick());
             }
             Err(error) => {
                 let program = spec.argv.first().map_or("", String::as_str);
@@ -301,6 +303,15 @@ impl Init {
         if let Some(process) = own {
             process.end(status);
         }
+    }
+
+    /// After a kill: everything that the dead have written, and their ends.
+    fn drain(&mut self) {
+        let limit = self.begin.limits.output_bytes;
+        for process in self.processes.values_mut() {
+            process.drain(limit, &mut self.out);
+        }
+        self.say_ends();
     }
 
     fn say_ends(&mut self) {
@@ -351,8 +362,9 @@ impl Init {
         if now < self.next_check || !self.watching() {
             return None;
         }
-        self.next_check = now + TICK;
-        match self.watch.check() {
+        let found = self.watch.check();
+        self.next_check = now + self.watch.tick();
+        match found {
             Ok(None) => None,
             Ok(Some(hit)) => self.hit(hit),
             // somebody inside may have taken our descriptors away: blind is the same as over
@@ -367,6 +379,7 @@ impl Init {
         let limit = hit.limit.to_owned();
         let detail = hit.detail;
         self.out.put(&Message::LimitHit { limit, detail }, &[]);
+        self.drain();
         killed.err().map(End::Because)
     }
 }

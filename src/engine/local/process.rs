@@ -22,6 +22,8 @@ const LINGER: Duration = Duration::from_millis(100);
 /// Most that is read of one stream before the others have their turn.
 const TURN: usize = 8;
 const CHUNK: usize = 64 << 10;
+/// A stream's pipe, where the user's allowance lets it be so large.
+const PIPE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -122,6 +124,18 @@ impl Process {
         }
     }
 
+    /// Reads what is left of all streams and lets them go.
+    pub(super) fn drain(&mut self, limit: u64, out: &mut Outbox) {
+        let left: Vec<Stream> = self.streams.iter().map(|(s, _)| *s).collect();
+        for stream in left {
+            // no more than a full pipe: somebody may be writing still
+            for _ in 0..PIPE.div_ceil(TURN * CHUNK) {
+                self.pump(stream, limit, out);
+            }
+        }
+        self.streams.clear();
+    }
+
     pub(super) fn end(&mut self, status: ProcessStatus) {
         self.ended = Some((status, Instant::now()));
     }
@@ -141,11 +155,7 @@ impl Process {
             if now < at + LINGER {
                 return false;
             }
-            let left: Vec<Stream> = self.streams.iter().map(|(s, _)| *s).collect();
-            for stream in left {
-                self.pump(stream, limit, out);
-            }
-            self.streams.clear();
+            self.drain(limit, out);
         }
         let (id, dropped_bytes) = (self.id, self.dropped_bytes);
         out.put(
@@ -160,10 +170,11 @@ impl Process {
     }
 }
 
-/// The kernel's own bound on threads lies above the watcher's, which is the one that is reported.
+/// The kernel's own bound on threads. It lies well above the watcher's, which is the one that is
+/// reported: a fork bomb that only meets errors fizzles out between two looks, and the shell that
+/// lit it waits on as if nothing had happened.
 fn most_threads(begin: &Begin) -> u64 {
-    let limit = begin.limits.processes;
-    begin.foreign_threads + limit + (limit / 8).max(16)
+    begin.foreign_threads + 4 * begin.limits.processes.min(1 << 20) + 256
 }
 
 /// A pipe whose reading end does not block.
@@ -171,7 +182,11 @@ fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = pipe2(OFlag::O_CLOEXEC)?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     // fewer turns for big outputs; a user has an allowance for it, without which it stays small
-    fcntl(&reader, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
+    fcntl(
+        &reader,
+        FcntlArg::F_SETPIPE_SZ(PIPE.try_into().unwrap_or(i32::MAX)),
+    )
+    .ok();
     Ok((reader, writer))
 }
 

@@ -29,7 +29,7 @@ const ETC: [&str; 10] = [
     "/etc/ca-certificates/extracted",
 ];
 /// How many processors and memory nodes there are.
-const TOPOLOGY: [&str; 1] = ["/sys/devices/system"];
+const TOPOLOGY: &str = "/sys/devices/system";
 /// Where GPU libraries look for devices and their neighbourhood.
 const GPU_TOPOLOGY: [&str; 5] = [
     "/sys/devices",
@@ -49,9 +49,11 @@ pub(super) fn plan(spec: &SandboxSpec, binary: &Path) -> Result<Plan, Refusal> {
         plan.own_file("/etc/resolv.conf");
     }
     if spec.devices.is_empty() {
-        TOPOLOGY.iter().for_each(|path| plan.own(path));
+        plan.own(TOPOLOGY);
     } else {
-        GPU_TOPOLOGY.iter().for_each(|path| plan.own(path));
+        for path in GPU_TOPOLOGY {
+            plan.own(path);
+        }
     }
     let read_only = |source: &Path| Bind {
         source: source.to_owned(),

@@ -18,6 +18,7 @@ use nix::unistd::{getegid, geteuid};
 
 use super::super::{Network, Refusal, RefusalKind};
 use super::OUTER_ID;
+use super::ownership::drops_root;
 use super::plan::{Bind, Entry, Plan, refused};
 use super::root;
 use super::start::Setup;
@@ -36,7 +37,7 @@ pub(super) struct Staged {
 
 /// Stages the mounts of `setup` and drops all privileges over the machine.
 pub(super) fn stage(setup: &Setup) -> Result<Staged, Refusal> {
-    let mut root_user = geteuid().is_root();
+    let mut root_user = drops_root();
     if root_user && let Err(error) = unshare(CloneFlags::CLONE_NEWNS) {
         // root in a container without the right to mount: go on like anybody else
         if error != Errno::EPERM {

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::driver::Vessel;
 use super::super::frame::encode;
-use super::super::sandbox::{Answer, Failed, Shape, Vessel};
+use super::super::sandbox::{Answer, Failed, Shape};
 use super::super::{
     Access, Begin, EngineError, Isolation, Refusal, RefusalKind, Request, Sandbox, SandboxSpec,
 };
 use super::ownership::Lent;
-use super::{OUTER_ID, probe};
+use super::probe;
 
 /// What standard error of the set-up is kept of.
 const STDERR_MAX: u64 = 64 << 10;
@@ -103,7 +103,7 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
         env: setup.spec.env.clone(),
         limits: setup.spec.limits,
         isolation: setup.isolation,
-        foreign_threads: foreign_threads(),
+        foreign_threads: foreign_threads(setup.isolation),
     };
     let mut first = encode(setup, &[])?;
     first.extend(encode(&Request::Begin(begin), &[])?);
@@ -147,19 +147,16 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
     };
     Sandbox::over(input, output, vessel, first, shape)
         .await
-        .map_err(|failed| explain(failed))
+        .map_err(explain)
 }
 
 /// Read-write mounts of a root worker are given to the sandbox's user.
 async fn lend(spec: &SandboxSpec) -> Result<Option<Lent>, EngineError> {
-    if !geteuid().is_root() {
-        return Ok(None);
-    }
     let trees: Vec<PathBuf> = (spec.mounts.iter())
         .filter(|m| m.access == Access::ReadWrite)
         .map(|m| m.source.clone())
         .collect();
-    let lend = move || Lent::new(trees, OUTER_ID, OUTER_ID);
+    let lend = move || Lent::new(&trees);
     match tokio::task::spawn_blocking(lend).await {
         Ok(lent) => lent.map(Some),
         Err(_) => Err(EngineError::Ended),
@@ -196,8 +193,12 @@ fn explain(failed: Failed) -> EngineError {
     }
 }
 
-/// Threads on this machine now: the last number but one of `/proc/loadavg`.
-fn foreign_threads() -> u64 {
+/// Threads on this machine now, the fourth field of `/proc/loadavg`, where the kernel counts a
+/// user's threads over all sandboxes. In user namespaces, later kernels count each one's own.
+fn foreign_threads(isolation: Isolation) -> u64 {
+    if isolation == Isolation::Namespaces && kernel() >= (5, 14) {
+        return 0;
+    }
     std::fs::read_to_string("/proc/loadavg")
         .ok()
         .and_then(|text| {
@@ -205,6 +206,15 @@ fn foreign_threads() -> u64 {
             total.parse().ok()
         })
         .unwrap_or(0)
+}
+
+/// Version and patch level; an unreadable one counts as old.
+fn kernel() -> (u32, u32) {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 async fn listen(stderr: ChildStderr) -> String {
@@ -226,13 +236,10 @@ struct Supervisor {
 }
 
 impl Vessel for Supervisor {
-    fn kill(&mut self) {
-        // what it holds dies with it: hakoniwa's process, process 1, and so the process namespace
-        self.child.start_kill().ok();
-    }
-
     async fn gone(mut self, patience: Duration) -> String {
+        // its input is closed by now: it ends the sandbox, by force after a moment, and then itself
         if timeout(patience, self.child.wait()).await.is_err() {
+            // what it holds dies with it: hakoniwa's process, process 1, and so the namespace
             self.child.start_kill().ok();
             self.child.wait().await.ok();
         }

@@ -10,11 +10,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::stat::{Mode, umask};
+use nix::sys::wait::waitpid;
 
 use super::super::frame::{encode, read_one};
 use super::super::{Isolation, Message, Refusal, RefusalKind};
 use super::harden::harden;
 use super::init::init_main;
+use super::ownership::drops_root;
 use super::stage::{Staged, drop_root, other, stage};
 use super::start::Setup;
 use super::{INIT_PATH, root, sys};
@@ -24,6 +28,10 @@ const ORPHAN_PATIENCE: Duration = Duration::from_millis(300);
 
 /// The hidden subcommand `__sandbox`.
 pub fn supervisor_main() -> ExitCode {
+    sys::leave_inheritance();
+    // when the machine runs out of memory, a sandbox goes before the worker does; inherited by all
+    std::fs::write("/proc/self/oom_score_adj", "300").ok();
+    umask(Mode::from_bits_truncate(0o022));
     let setup = match read_one::<Setup>(&mut sys::raw_stdin()) {
         Ok(Some((setup, _))) => setup,
         Ok(None) => return ExitCode::FAILURE,
@@ -42,7 +50,7 @@ pub fn supervisor_main() -> ExitCode {
 }
 
 fn drop_root_if_any() -> Result<(), Refusal> {
-    if nix::unistd::geteuid().is_root() {
+    if drops_root() {
         drop_root()?;
     }
     Ok(())
@@ -59,10 +67,13 @@ fn run(setup: &Setup) -> Result<(), Refusal> {
     for (link, text) in &links {
         container.symlink(text, link);
     }
+    prctl::set_child_subreaper(true).map_err(|e| other("becoming a reaper", &e.into()))?;
     let mut child = sys::contained(&container, enter)
         .spawn()
         .map_err(|e| refusal("entering the sandbox", e.to_string()))?;
-    wait_or_orphaned(&mut child)?;
+    if wait_or_orphaned(&mut child)? {
+        return Ok(());
+    }
     let status = child
         .wait()
         .map_err(|e| refusal("waiting for the sandbox", e.to_string()))?;
@@ -91,8 +102,9 @@ fn enter() -> i32 {
     125
 }
 
-/// Returns when the sandbox has ended, or kills it when the worker is gone and it did not.
-fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
+/// Returns when the sandbox has ended; or, with `true`, kills it when the worker has closed its end
+/// and the sandbox goes on.
+fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<bool, Refusal> {
     let failed = |e: nix::errno::Errno| other("watching the sandbox", &e.into());
     let ended = sys::pidfd_open(child.id()).ok();
     let stdin = std::io::stdin();
@@ -118,7 +130,7 @@ fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
                 .revents()
                 .is_some_and(|r| r.intersects(PollFlags::POLLHUP | PollFlags::POLLERR));
         match child.try_wait() {
-            Ok(Some(_)) => return Ok(()),
+            Ok(Some(_)) => return Ok(false),
             Ok(None) => {}
             Err(e) => return Err(refusal("waiting for the sandbox", e.to_string())),
         }
@@ -127,7 +139,10 @@ fn wait_or_orphaned(child: &mut hakoniwa::Child) -> Result<(), Refusal> {
         }
         if orphaned.is_some_and(|since| since.elapsed() > ORPHAN_PATIENCE) {
             child.kill().ok();
-            return Ok(());
+            // process 1 dies with its parent and becomes our child; it is gone only when
+            // everything in its namespace is
+            while !matches!(waitpid(None, None), Err(nix::errno::Errno::ECHILD)) {}
+            return Ok(true);
         }
     }
 }

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid, setsid};
 
@@ -26,6 +27,31 @@ pub(super) fn raw_stdin() -> impl Read {
         }
     }
     Raw
+}
+
+/// Leaves what this process inherited and no program in a sandbox should have: descriptors beyond
+/// the standard ones, ignored signals, and the login session's keys. Best effort: old kernels lack the first, which
+/// hakoniwa does again; some lack the second, and then there are no keys.
+pub(super) fn leave_inheritance() {
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    for signal in Signal::iterator() {
+        // ours stays ignored, and is reset in every process that is started; SIGKILL and SIGSTOP
+        // cannot be ignored in the first place
+        if signal != Signal::SIGPIPE {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }.ok();
+        }
+    }
+    // SAFETY: nobody in this process, which has just begun, holds a descriptor from 3 up; the null
+    // pointer asks for a new anonymous keyring.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+        libc::syscall(
+            libc::SYS_keyctl,
+            JOIN_SESSION_KEYRING,
+            std::ptr::null::<libc::c_char>(),
+        );
+    }
 }
 
 /// Becomes `id`, user and group, saved ids included, without other groups.
@@ -148,6 +174,30 @@ pub(super) fn drop_bounding_set() -> Result<(), Errno> {
     Ok(())
 }
 
+/// Puts a filter on the system calls of this process and all that it starts.
+pub(super) fn filter_system_calls(program: &[libc::sock_filter]) -> Result<(), Errno> {
+    let program = libc::sock_fprog {
+        len: program.len().try_into().map_err(|_| Errno::EINVAL)?,
+        filter: program.as_ptr().cast_mut(),
+    };
+    let install = |flags: libc::c_ulong| {
+        // SAFETY: the program and its instructions live across the call; the kernel copies them
+        // and writes to neither.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const program,
+            )
+        };
+        Errno::result(done).map(drop)
+    };
+    // older kernels otherwise turn a processor's speculation off for filtered processes, which
+    // costs more than the filter
+    install(libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW).or_else(|_| install(0))
+}
+
 /// What a process is given between fork and exec.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
@@ -162,8 +212,9 @@ pub(super) struct Birth {
 pub(super) fn prepare(command: &mut Command, birth: Birth) {
     let set_up = move || {
         setsid()?;
-        setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        setrlimit(Resource::RLIMIT_FSIZE, birth.file_bytes, birth.file_bytes)?;
+        // with 0 a core dump is still piped to a handler; 1 turns off both kinds (core(5))
+        lower(Resource::RLIMIT_CORE, 1)?;
+        lower(Resource::RLIMIT_FSIZE, birth.file_bytes)?;
         lower(Resource::RLIMIT_NPROC, birth.threads)?;
         if let Some(fd) = birth.channel {
             // SAFETY: no pointers; the descriptor is open in the parent until after the spawn.

@@ -1,11 +1,12 @@
 //! The processes that are in the sandbox now, read from `/proc`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getpid};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgrp, getpid};
 
 use super::super::Isolation;
 
@@ -14,6 +15,7 @@ use super::super::Isolation;
 pub(super) struct Task {
     pub pid: i32,
     pub parent: i32,
+    pub group: i32,
     pub threads: u64,
     pub resident_pages: u64,
 }
@@ -48,13 +50,20 @@ pub(super) fn has_gone(error: &io::Error) -> bool {
 }
 
 /// Sends SIGKILL to each process once. In a process namespace that is one call, which no fork can
-/// outrun; without, it is one call a process, to be repeated until none is left.
+/// outrun. Without, it is one call for each process group, which no fork inside the group can
+/// outrun, to be repeated until none is left; what makes new groups faster than that is bounded by
+/// the kernel's limit on the user's processes.
 pub(super) fn kill_each(isolation: Isolation, tasks: &[Task]) {
     match isolation {
         Isolation::Namespaces => {
             kill(Pid::from_raw(-1), Signal::SIGKILL).ok();
         }
         Isolation::None => {
+            let own = getpgrp().as_raw();
+            let groups: BTreeSet<i32> = tasks.iter().map(|t| t.group).collect();
+            for group in groups.into_iter().filter(|g| *g > 1 && *g != own) {
+                killpg(Pid::from_raw(group), Signal::SIGKILL).ok();
+            }
             for task in tasks {
                 kill(Pid::from_raw(task.pid), Signal::SIGKILL).ok();
             }
@@ -70,6 +79,7 @@ fn parse(pid: i32, stat: &str) -> Option<Task> {
     let task = Task {
         pid,
         parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
         threads: number(17)?,
         resident_pages: number(21)?,
     };
@@ -122,6 +132,7 @@ mod tests {
         let task = |pid, parent| Task {
             pid,
             parent,
+            group: 1,
             threads: 1,
             resident_pages: 0,
         };

@@ -17,6 +17,8 @@ use super::tree::{Task, has_gone, list};
 
 /// Between two checks while anything runs.
 pub(super) const TICK: Duration = Duration::from_millis(50);
+/// Between two checks while processes become more.
+const GROWING_TICK: Duration = Duration::from_millis(5);
 /// Files in memory that are only reachable through a descriptor are looked for once in so many
 /// checks.
 const DESCRIPTOR_TICKS: u32 = 8;
@@ -40,6 +42,8 @@ pub(super) struct Watch {
     descriptor_bytes: u64,
     exact_from: Instant,
     page: u64,
+    threads: u64,
+    growing: bool,
 }
 
 impl Watch {
@@ -56,16 +60,26 @@ impl Watch {
             descriptor_bytes: 0,
             exact_from: Instant::now(),
             page,
+            threads: 0,
+            growing: true,
         }
+    }
+
+    /// How long the next check may wait.
+    pub(super) fn tick(&self) -> Duration {
+        if self.growing { GROWING_TICK } else { TICK }
     }
 
     /// Looks once. An error means that we cannot see: the caller ends the sandbox.
     pub(super) fn check(&mut self) -> io::Result<Option<Hit>> {
         let tasks = list(self.isolation)?;
         if tasks.is_empty() {
+            (self.threads, self.growing) = (0, false);
             return Ok(None);
         }
         let threads: u64 = tasks.iter().map(|t| t.threads).sum();
+        self.growing = threads > self.threads;
+        self.threads = threads;
         if threads > self.limits.processes {
             let limit = self.limits.processes;
             return Ok(Some(Hit {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::reporter::REPORTER;
+use super::reporter::{REPORTER, hex};
 use super::spec::{SuiteError, SuiteRun};
 use super::tally::Plan;
 use crate::engine::{Isolation, ProcessSpec, Sandbox};
@@ -112,4 +112,11 @@ fn tidy(worktree: &Path, folder: &str) -> PathBuf {
     let mut path = worktree.to_path_buf();
     path.extend(parts.filter(|c| !matches!(c, std::path::Component::CurDir)));
     path
+}
+
+/// 128 random bits that mark the lines of one rank's reporter.
+pub(super) fn nonce() -> Result<String, SuiteError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| SuiteError::Random(e.to_string()))?;
+    Ok(hex(&bytes))
 }

@@ -67,7 +67,7 @@ impl Group {
     /// The end of the group by a limit from outside (the suite's time, the sandbox's memory): put
     /// down to what runs on the rank that is furthest behind.
     pub fn cut_short(&self, outcome: Outcome, reason: String) -> Ending {
-        if !self.agreed() && self.number > 1 {
+        if !self.agreed() && self.number > 1 && outcome == Outcome::Timeout {
             // the cases are known, and have not had their turn
             return Ending {
                 blame: Blame::Session,

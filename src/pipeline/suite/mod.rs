@@ -3,10 +3,12 @@
 //! - [`spec`]: what is asked, what comes of it, and why it may not come
 //! - [`run`]: groups of processes, limits, continuation
 //! - `command`, [`reporter`]: what a rank runs
-//! - `record`, `rank`, `group`, `ending`, `fold`, `tally`: pure; from bytes and time to outcomes
+//! - `record`, `rank`, `group`, `deadline`, `ending`, `fold`, `tally`: pure; from bytes and time to outcomes
+//! - [`twins`]: the tests again, made to fail
 //! - `files`: what is left in the run directory
 
 mod command;
+mod deadline;
 mod ending;
 mod files;
 mod fold;
@@ -17,7 +19,9 @@ mod reporter;
 mod run;
 mod spec;
 mod tally;
+mod twins;
 
 pub use reporter::{REPORTER, install_reporter, reporter_hash, reporter_mount};
 pub use run::run_suite;
 pub use spec::{Sandboxes, SuiteError, SuiteOutcome, SuiteRun, default_case_limit};
+pub use twins::{SAMPLE, TwinFunction, Twins, run_twins, twin_tree};

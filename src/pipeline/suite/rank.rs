@@ -200,7 +200,7 @@ impl Rank {
             Record::Fault { m } => self.fault = Some(m),
             Record::Collecting { node } => self.nodes.push(node),
             Record::Node(node) => {
-                if let Some(at) = self.nodes.iter().rposition(|n| *n == node.node) {
+                if let Some(at) = self.nodes.iter().rposition(|n| *n == node.id) {
                     self.nodes.truncate(at);
                 }
                 if node.o == "failed" {

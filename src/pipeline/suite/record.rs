@@ -70,7 +70,8 @@ pub(super) enum Record {
 /// The end of the collection of a file, a folder or a class.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Node {
-    pub node: String,
+    #[serde(rename = "node")]
+    pub id: String,
     /// `passed`, `failed` or `skipped`.
     pub o: String,
     #[serde(default)]
@@ -265,9 +266,10 @@ mod tests {
     #[test]
     fn an_endless_line_is_dropped_and_the_next_one_read() {
         let mut channel = Channel::new("x".into());
+        let chunk = vec![b'z'; 64 << 10];
         let mut foreign = 0;
         for _ in 0..300 {
-            foreign += channel.push(&[b'z'; 64 << 10]).len();
+            foreign += channel.push(&chunk).len();
         }
         assert!(channel.rest.len() <= LONGEST);
         assert_eq!(foreign, 1);

@@ -57,9 +57,14 @@ pub fn reporter_hash() -> String {
         hasher.update(source);
         hasher.update([0]);
     }
-    hasher
-        .finalize()
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&hasher.finalize())
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
+    digits.map(|d| DIGITS[usize::from(d)]).collect()
 }

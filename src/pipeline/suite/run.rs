@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::command::processes;
+use super::command::{nonce, processes};
 use super::ending::{Blame, Ending};
 use super::files::Files;
 use super::fold::{detail, first_line};
@@ -416,7 +416,7 @@ impl<S: FnMut(Event)> Running<'_, S> {
         let mut offset = None;
         if node.o == "failed" {
             let story = CaseDetail {
-                id: node.node.clone(),
+                id: node.id.clone(),
                 rank,
                 ..detail(&node.t, &node.f, &[])
             };
@@ -443,11 +443,4 @@ impl<S: FnMut(Event)> Running<'_, S> {
     fn emit(&mut self, event: Event) {
         (self.sink)(event);
     }
-}
-
-/// 128 random bits that mark the lines of one rank's reporter.
-fn nonce() -> Result<String, SuiteError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| SuiteError::Random(e.to_string()))?;
-    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }

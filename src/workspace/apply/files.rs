@@ -117,7 +117,7 @@ impl Work<'_> {
             return Ok(Method::Exact);
         }
         let (old_mode, old_id, old) = self.source(file)?;
-        self.check_type(file, old_mode)?;
+        check_type(file, old_mode)?;
         let (bytes, method) = self.content(file, &old, old_id)?;
         let name = show(file.path());
         match file.change {
@@ -179,24 +179,6 @@ impl Work<'_> {
         }
     }
 
-    /// A file does not turn into a symlink without being deleted and made.
-    fn check_type(&self, file: &FilePatch, there: i32) -> Result<(), ApplyError> {
-        for said in [file.old_mode, file.new_mode].into_iter().flatten() {
-            let said = canonical_mode(said).map_err(|why| Refused::apply(file.line, why))?;
-            if (said == LINK) != (there == LINK) {
-                let is = if there == LINK { "a symlink" } else { "a file" };
-                return Err(Refused::apply(
-                    file.line,
-                    format!(
-                        "{} is {is} in base, the patch says mode {said:06o}",
-                        show(&file.old_path)
-                    ),
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// A new name must not be taken.
     fn must_be_free(&self, file: &FilePatch) -> Result<(), ApplyError> {
         let path = &file.new_path;
@@ -209,9 +191,8 @@ impl Work<'_> {
         }
         let found = find(self.base, path, self.repo).map_err(WorkspaceError::git(self.place))?;
         match found {
-            None => Ok(()),
-            // its files may all be leaving; the tree tells
-            Some((FOLDER, _)) => Ok(()),
+            // the files of a folder may all be leaving; the tree tells
+            None | Some((FOLDER, _)) => Ok(()),
             Some(_) => taken("is in base already, the patch says that it is new"),
         }
     }
@@ -349,4 +330,22 @@ impl Work<'_> {
                 .unwrap_or(1)
         })
     }
+}
+
+/// A file does not turn into a symlink without being deleted and made.
+fn check_type(file: &FilePatch, there: i32) -> Result<(), ApplyError> {
+    for said in [file.old_mode, file.new_mode].into_iter().flatten() {
+        let said = canonical_mode(said).map_err(|why| Refused::apply(file.line, why))?;
+        if (said == LINK) != (there == LINK) {
+            let is = if there == LINK { "a symlink" } else { "a file" };
+            return Err(Refused::apply(
+                file.line,
+                format!(
+                    "{} is {is} in base, the patch says mode {said:06o}",
+                    show(&file.old_path)
+                ),
+            ));
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use git2::{Oid, Repository, Tree};
 
-use super::super::tree::{FOLDER, LINK, find, for_each};
+use super::super::tree::{LINK, find, for_each};
 use crate::diff::patch::show;
 
 /// As many steps as Linux takes.
@@ -95,14 +95,10 @@ fn escapes(
                 continue;
             }
             here.push(name);
-            match find(tree, &here.join(&b'/'), repo)? {
-                Some((LINK, id)) => {
-                    here.pop();
-                    break target(id)?;
-                }
-                Some((FOLDER, _)) => {}
-                // a file, or nothing: a test may make folders there, so that only names count
-                _ => {}
+            // a folder, a file or nothing: a test may make folders there, so only names count
+            if let Some((LINK, id)) = find(tree, &here.join(&b'/'), repo)? {
+                here.pop();
+                break target(id)?;
             }
         };
     }

@@ -195,15 +195,12 @@ impl Work<'_> {
             }
             Sections::Whole => {
                 let why = "its test sections could not be told apart safely";
-                match gold {
-                    Some(bytes) => {
-                        let mode = self.gold_files.get(relative).copied().unwrap_or(0o100_644);
-                        self.put(relative, mode, &bytes, why)?;
-                    }
-                    None => {
-                        files::remove(&path)?;
-                        self.note(relative, Action::Removed, why);
-                    }
+                if let Some(bytes) = gold {
+                    let mode = self.gold_files.get(relative).copied().unwrap_or(0o100_644);
+                    self.put(relative, mode, &bytes, why)?;
+                } else {
+                    files::remove(&path)?;
+                    self.note(relative, Action::Removed, why);
                 }
             }
         }
@@ -222,14 +219,13 @@ impl Work<'_> {
         if !registers || gold.as_deref() == Some(&there) {
             return Ok(());
         }
-        match gold {
-            Some(bytes) => self.put(relative, 0o100_644, &bytes, "it registers a pytest plugin"),
-            None => {
-                files::remove(&path)?;
-                self.note(relative, Action::Removed, "it registers a pytest plugin");
-                Ok(())
-            }
+        let why = "it registers a pytest plugin";
+        if let Some(bytes) = gold {
+            return self.put(relative, 0o100_644, &bytes, why);
         }
+        files::remove(&path)?;
+        self.note(relative, Action::Removed, why);
+        Ok(())
     }
 
     /// Gold's configuration that the submission deleted.

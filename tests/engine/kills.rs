@@ -1,0 +1,236 @@
+//! Kills: nothing is left, whatever it did to hide.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use infradev::engine::SandboxEvent;
+
+use crate::house::{
+    Box, PATIENCE, descendants, python, shell, spec, start, wait_until_gone, whole_sandbox,
+};
+
+async fn up(sandbox: &mut Box, id: u32) {
+    sandbox
+        .until(|e| matches!(e, SandboxEvent::Output { id: said, .. } if *said == id))
+        .await;
+}
+
+#[tokio::test]
+async fn kill_all_ends_sleepers_daemons_and_those_that_ignore_signals() {
+    let mut sandbox = start(spec()).await;
+    sandbox
+        .sandbox
+        .spawn(shell(
+            1,
+            "trap '' TERM INT HUP; echo up; sleep 600; sleep 600",
+        ))
+        .unwrap();
+    up(&mut sandbox, 1).await;
+    // a daemon: forked twice, in a session of its own, without our streams
+    sandbox
+        .run(python(
+            2,
+            "import os, signal, time\n\
+             if os.fork() == 0:\n\
+             \x20   os.setsid()\n\
+             \x20   if os.fork() == 0:\n\
+             \x20       signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+             \x20       for fd in range(3): os.close(fd)\n\
+             \x20       time.sleep(600)\n\
+             \x20   os._exit(0)\n\
+             os.wait()",
+        ))
+        .await
+        .succeeded();
+    let begin = Instant::now();
+    // the shell, its sleep, the daemon
+    assert_eq!(sandbox.kill_all().await, 3);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!(sandbox.kill_all().await, 0);
+    // process 1 and the shell itself
+    let ran = sandbox.run(shell(3, "set -- /proc/[0-9]*; echo $#")).await;
+    assert_eq!(ran.succeeded().out(), "2\n");
+}
+
+#[tokio::test]
+async fn ends_of_killed_processes_come_before_the_answer() {
+    let mut sandbox = start(spec()).await;
+    for id in 0..4 {
+        sandbox
+            .sandbox
+            .spawn(shell(id, "echo up; sleep 600"))
+            .unwrap();
+        up(&mut sandbox, id).await;
+    }
+    sandbox.sandbox.kill_all().unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Killed { .. }))
+        .await;
+    let ends = seen
+        .iter()
+        .filter(|e| matches!(e, SandboxEvent::Exited { .. }))
+        .count();
+    assert_eq!(ends, 4, "{seen:?}");
+}
+
+#[tokio::test]
+async fn close_and_drop_leave_nothing() {
+    for (close, mark) in [(true, "sleep 601"), (false, "sleep 602")] {
+        let mut sandbox = start(spec()).await;
+        let script = format!("trap '' TERM; setsid {mark} & echo up; {mark}");
+        sandbox.sandbox.spawn(shell(1, &script)).unwrap();
+        up(&mut sandbox, 1).await;
+        let ours = whole_sandbox(mark);
+        assert_eq!(ours.len(), 6, "{ours:?}");
+        if close {
+            sandbox.sandbox.close().await;
+            wait_until_gone(&ours, Duration::ZERO).await;
+        } else {
+            drop(sandbox.sandbox);
+            wait_until_gone(&ours, Duration::from_secs(2)).await;
+        }
+    }
+}
+
+/// The environment variable that makes this test program a worker of its own.
+const WORKER: &str = "INFRADEV_TEST_WORKER";
+
+/// As a worker: holds a sandbox until it is killed. As a test: that such a worker, killed with -9,
+/// leaves nothing within a second.
+#[tokio::test]
+async fn a_killed_worker_leaves_nothing() {
+    if std::env::var_os(WORKER).is_some() {
+        let mut sandbox = start(spec()).await;
+        sandbox
+            .sandbox
+            .spawn(shell(
+                1,
+                "trap '' TERM; setsid sleep 600 & echo up; sleep 600",
+            ))
+            .unwrap();
+        up(&mut sandbox, 1).await;
+        // for the test that started us
+        std::io::Write::write_all(&mut std::io::stdout(), b"holding\n").unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        return;
+    }
+    let mut worker = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "kills::a_killed_worker_leaves_nothing",
+            "--nocapture",
+        ])
+        .env(WORKER, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(worker.stdout.take().unwrap()));
+    while !lines.next().unwrap().unwrap().contains("holding") {}
+    // __sandbox, hakoniwa's process, process 1, the shell, two sleeps
+    let until = Instant::now() + PATIENCE;
+    let ours = loop {
+        let ours = descendants(worker.id());
+        if ours.iter().filter(|p| p.1 == "sleep 600").count() == 2 {
+            break ours;
+        }
+        assert!(Instant::now() < until, "{ours:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(ours.len(), 6, "{ours:?}");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    wait_until_gone(&ours, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_killed_supervisor_takes_everything_with_it() {
+    let mut sandbox = start(spec()).await;
+    let script = "setsid sleep 603 & echo up; sleep 603";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    up(&mut sandbox, 1).await;
+    let ours = whole_sandbox("sleep 603");
+    let supervisor = ours.iter().find(|p| p.1.contains("__sandbox")).unwrap().0;
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(supervisor),
+        nix::sys::signal::Signal::SIGKILL,
+    )
+    .unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        "{seen:?}"
+    );
+    wait_until_gone(&ours, Duration::from_secs(1)).await;
+}
+
+/// Stops process 1 of the sandbox in which `mark` runs, as starving it from inside would.
+fn stop_process_1(mark: &str) -> Vec<crate::house::Seen> {
+    let ours = whole_sandbox(mark);
+    let init = ours.iter().find(|p| p.1.contains("__init")).unwrap().0;
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(init),
+        nix::sys::signal::Signal::SIGSTOP,
+    )
+    .unwrap();
+    ours
+}
+
+#[tokio::test]
+async fn a_kill_that_process_1_does_not_answer_comes_from_outside() {
+    let mut sandbox = start(spec()).await;
+    let script = "sleep 604 & echo up; sleep 604";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    up(&mut sandbox, 1).await;
+    let ours = stop_process_1("sleep 604");
+    sandbox.sandbox.kill_all().unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        "{seen:?}"
+    );
+    wait_until_gone(&ours, Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn the_wall_limit_holds_without_process_1() {
+    let mut spec = spec();
+    spec.limits.wall = Duration::from_secs(2);
+    let mut sandbox = start(spec).await;
+    let script = "sleep 605 & echo up; sleep 605";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    up(&mut sandbox, 1).await;
+    let ours = stop_process_1("sleep 605");
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        seen.iter()
+            .any(|e| matches!(e, SandboxEvent::LimitHit { limit, .. } if limit == "wall")),
+        "{seen:?}"
+    );
+    wait_until_gone(&ours, Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn an_owner_that_does_not_read_can_still_close() {
+    let mut sandbox = start(spec()).await;
+    let mut floods = python(
+        1,
+        "import os\nfd = int(os.environ['INFRADEV_CHANNEL_FD'])\nwhile True: os.write(fd, b'x' * 65536)",
+    );
+    floods.channel = true;
+    sandbox.sandbox.spawn(floods).unwrap();
+    up(&mut sandbox, 1).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begin = Instant::now();
+    sandbox.sandbox.close().await;
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+}

@@ -1,0 +1,253 @@
+//! Limits: each ends what exceeds it, says so, and leaves the sandbox usable.
+
+use std::time::{Duration, Instant};
+
+use infradev::engine::{ProcessStatus, SandboxEvent, Stream};
+
+use crate::house::{Box, process, python, shell, spec, start};
+
+/// Runs until a limit is hit and gives its name; then the sandbox still works and is empty.
+async fn hit(sandbox: &mut Box, id: u32) -> String {
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::LimitHit { .. }))
+        .await;
+    let Some(SandboxEvent::LimitHit { limit, detail }) = seen.last() else {
+        unreachable!()
+    };
+    assert!(!detail.is_empty());
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Exited { id: said, .. } if *said == id))
+        .await;
+    assert!(
+        matches!(
+            seen.last(),
+            Some(SandboxEvent::Exited {
+                status: ProcessStatus::Signaled(9),
+                ..
+            })
+        ),
+        "{seen:?}"
+    );
+    assert_eq!(sandbox.kill_all().await, 0);
+    sandbox.run(process(id + 1, &["true"])).await.succeeded();
+    limit.clone()
+}
+
+#[tokio::test]
+async fn ten_minutes_of_sleep_end_at_the_wall_limit() {
+    let mut spec = spec();
+    spec.limits.wall = Duration::from_millis(700);
+    let begin = Instant::now();
+    let mut sandbox = start(spec).await;
+    sandbox
+        .sandbox
+        .spawn(shell(1, "trap '' TERM; sleep 600; sleep 600"))
+        .unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        begin.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert!(
+        seen.iter()
+            .any(|e| matches!(e, SandboxEvent::LimitHit { limit, .. } if limit == "wall")),
+        "{seen:?}"
+    );
+    assert!(
+        seen.iter().any(|e| matches!(
+            e,
+            SandboxEvent::Exited {
+                id: 1,
+                status: ProcessStatus::Signaled(9),
+                ..
+            }
+        )),
+        "{seen:?}"
+    );
+    assert!(sandbox.sandbox.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_stopped_and_nobody_else_notices() {
+    let mut other = start(spec()).await;
+    let mut sandbox = start(spec()).await;
+    sandbox
+        .sandbox
+        .spawn(shell(1, "b() { b | b & }; b; sleep 600"))
+        .unwrap();
+    assert_eq!(hit(&mut sandbox, 1).await, "processes");
+    let ran = other.run(process(1, &["echo", "fine"])).await;
+    assert_eq!(ran.succeeded().out(), "fine\n");
+    // threads count as well
+    sandbox
+        .sandbox
+        .spawn(python(
+            5,
+            "import threading, time\n\
+             for _ in range(70): threading.Thread(target=time.sleep, args=(600,)).start()\n",
+        ))
+        .unwrap();
+    assert_eq!(hit(&mut sandbox, 5).await, "processes");
+}
+
+#[tokio::test]
+async fn as_many_processes_as_allowed_do_run() {
+    let mut sandbox = start(spec()).await;
+    let ran = sandbox
+        .run(python(
+            1,
+            "import threading, time\n\
+             ts = [threading.Thread(target=time.sleep, args=(0.3,)) for _ in range(60)]\n\
+             [t.start() for t in ts]; [t.join() for t in ts]; print('all')",
+        ))
+        .await;
+    assert_eq!(ran.succeeded().out(), "all\n");
+}
+
+#[tokio::test]
+async fn two_gigabytes_of_output_are_cut_counted_and_block_nobody() {
+    let mut sandbox = start(spec()).await;
+    let begin = Instant::now();
+    let ran = sandbox
+        .run(shell(1, "head -c 2147483648 /dev/zero; echo end >&2"))
+        .await;
+    eprintln!("2 GiB of output took {:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    ran.succeeded();
+    assert_eq!(ran.stdout.len(), 1 << 20);
+    assert_eq!(ran.dropped_bytes, (1 << 31) - (1 << 20) + 4);
+    assert_eq!(ran.truncated, [Stream::Stdout, Stream::Stderr]);
+}
+
+#[tokio::test]
+async fn a_memory_hog_is_stopped() {
+    let mut sandbox = start(spec()).await;
+    sandbox
+        .sandbox
+        .spawn(python(
+            1,
+            "import time\nx = []\nwhile True: x.append(bytearray(16 << 20)); time.sleep(0.01)",
+        ))
+        .unwrap();
+    assert_eq!(hit(&mut sandbox, 1).await, "memory");
+}
+
+#[tokio::test]
+async fn memory_that_is_in_no_process_counts() {
+    for (id, hog) in [
+        (
+            // files in memory, never mapped
+            10,
+            "import os, time\nkept = []\n\
+             while True:\n\
+             \x20   f = os.memfd_create('x'); kept.append(f)\n\
+             \x20   os.write(f, b'x' * (32 << 20)); time.sleep(0.01)",
+        ),
+        (
+            // System V segments, detached
+            20,
+            "import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n\
+             while True:\n\
+             \x20   i = libc.shmget(0, 32 << 20, 0o1600)\n\
+             \x20   a = libc.shmat(i, None, 0)\n\
+             \x20   ctypes.memset(a, 1, 32 << 20); libc.shmdt(ctypes.c_void_p(a)); time.sleep(0.01)",
+        ),
+        (
+            // anonymous memory shared between two
+            30,
+            "import mmap, os, time\nm = []\n\
+             while True:\n\
+             \x20   m.append(mmap.mmap(-1, 32 << 20)); m[-1].write(b'x' * (32 << 20)); time.sleep(0.01)",
+        ),
+    ] {
+        let mut sandbox = start(spec()).await;
+        sandbox.sandbox.spawn(python(id, hog)).unwrap();
+        assert_eq!(hit(&mut sandbox, id).await, "memory", "{hog}");
+    }
+}
+
+#[tokio::test]
+async fn memory_shared_by_many_counts_once() {
+    let mut sandbox = start(spec()).await;
+    // 8 processes with the same 200 MiB: 1600 MiB by resident size, under the limit of 512
+    let ran = sandbox
+        .run(python(
+            1,
+            "import os, time\nx = bytearray(200 << 20)\n\
+             for _ in range(7):\n\
+             \x20   if os.fork() == 0: time.sleep(1.0); os._exit(0)\n\
+             for _ in range(7): os.wait()\n\
+             print('kept')",
+        ))
+        .await;
+    assert_eq!(ran.succeeded().out(), "kept\n");
+    assert!(ran.limits.is_empty());
+}
+
+#[tokio::test]
+async fn scratch_that_is_mapped_counts_once() {
+    let mut spec = spec();
+    spec.limits.memory_bytes = 300 << 20;
+    spec.limits.shm_bytes = 256 << 20;
+    spec.limits.file_bytes = 256 << 20;
+    let mut sandbox = start(spec).await;
+    let ran = sandbox
+        .run(python(
+            1,
+            "import mmap, time\nf = open('/dev/shm/x', 'w+b'); f.truncate(200 << 20)\n\
+             m = mmap.mmap(f.fileno(), 200 << 20)\n\
+             for i in range(200): m[i << 20:(i + 1) << 20] = b'x' * (1 << 20)\n\
+             time.sleep(0.7); print('kept')",
+        ))
+        .await;
+    assert_eq!(ran.succeeded().out(), "kept\n");
+    assert!(ran.limits.is_empty());
+}
+
+#[tokio::test]
+async fn a_file_over_its_limit_is_not_written() {
+    let mut sandbox = start(spec()).await;
+    let mut spec = spec();
+    spec.limits.file_bytes = 1 << 20;
+    let mut small = start(spec).await;
+    for (sandbox, fits) in [(&mut sandbox, true), (&mut small, false)] {
+        let ran = sandbox
+            .run(shell(1, "head -c 2000000 /dev/zero > /tmp/file"))
+            .await;
+        assert_eq!(ran.status == Some(ProcessStatus::Exited(0)), fits);
+    }
+    let ran = small
+        .run(python(
+            2,
+            "import errno\n\
+             try:\n\
+             \x20   with open('/tmp/f', 'wb') as f: f.write(b'x' * 2000000)\n\
+             except OSError as e: print(errno.errorcode[e.errno])",
+        ))
+        .await;
+    assert_eq!(ran.succeeded().out(), "EFBIG\n");
+}
+
+#[tokio::test]
+async fn blinding_the_watcher_ends_the_sandbox() {
+    let mut sandbox = start(spec()).await;
+    // the same user may lower the limits of process 1; without descriptors it sees nothing
+    sandbox
+        .sandbox
+        .spawn(python(
+            1,
+            "import resource, time\nresource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))\n\
+             time.sleep(600)",
+        ))
+        .unwrap();
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    assert!(
+        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        "{seen:?}"
+    );
+}
