@@ -68,6 +68,9 @@ def main():
 
     os.chdir(options["worktree"])
     sys.path[:0] = options["pythonpath"]
+    # interpreters that tests start themselves find the project too, as beside a plain pytest
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(options["pythonpath"] + ([inherited] if inherited else []))
     code = session.run()
     # no interpreter shutdown: a crash or a wait in a finaliser says nothing about the cases
     for stream in (sys.stdout, sys.stderr):

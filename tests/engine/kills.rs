@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use infradev::engine::SandboxEvent;
 
-use crate::house::{Box, descendants, python, shell, spec, start, wait_until_gone, whole_sandbox};
+use crate::house::{
+    Box, PATIENCE, descendants, python, shell, spec, start, wait_until_gone, whole_sandbox,
+};
 
 async fn up(sandbox: &mut Box, id: u32) {
     sandbox
@@ -124,8 +126,16 @@ async fn a_killed_worker_leaves_nothing() {
         .unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(worker.stdout.take().unwrap()));
     while !lines.next().unwrap().unwrap().contains("holding") {}
-    let ours = descendants(worker.id());
     // __sandbox, hakoniwa's process, process 1, the shell, two sleeps
+    let until = Instant::now() + PATIENCE;
+    let ours = loop {
+        let ours = descendants(worker.id());
+        if ours.iter().filter(|p| p.1 == "sleep 600").count() == 2 {
+            break ours;
+        }
+        assert!(Instant::now() < until, "{ours:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
     assert_eq!(ours.len(), 6, "{ours:?}");
     worker.kill().unwrap();
     worker.wait().unwrap();

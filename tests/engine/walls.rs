@@ -259,3 +259,26 @@ async fn a_leased_device_can_be_opened_and_its_neighbourhood_seen() {
         .fold("3\n".to_owned(), |text, p| text + p + "\n");
     assert_eq!(ran.out(), expected);
 }
+
+#[tokio::test]
+async fn doors_that_no_namespace_closes_are_closed() {
+    let mut sandbox = start(spec()).await;
+    let ran = sandbox
+        .run(python(
+            1,
+            "import ctypes, errno, socket\n\
+             libc = ctypes.CDLL(None, use_errno=True)\n\
+             for family in (socket.AF_VSOCK, socket.AF_PACKET, socket.AF_ALG):\n\
+             \x20   try: socket.socket(family, socket.SOCK_STREAM); print('open', family)\n\
+             \x20   except OSError as e: print(errno.errorcode[e.errno])\n\
+             for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):\n\
+             \x20   socket.socket(family, socket.SOCK_DGRAM)\n\
+             print(libc.unshare(0x10000000), errno.errorcode[ctypes.get_errno()])\n\
+             print([l for l in open('/proc/self/status') if l.startswith('Seccomp:')])",
+        ))
+        .await;
+    assert_eq!(
+        ran.succeeded().out(),
+        "EAFNOSUPPORT\nEAFNOSUPPORT\nEAFNOSUPPORT\n-1 EPERM\n['Seccomp:\\t2\\n']\n"
+    );
+}

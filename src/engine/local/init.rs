@@ -23,6 +23,7 @@ use nix::unistd::{Pid, read};
 
 use super::super::frame::Decoder;
 use super::super::{Begin, Message, ProcessStatus, Request, Stream};
+use super::filter;
 use super::outbox::Outbox;
 use super::process::Process;
 use super::tree::{kill_each, list};
@@ -57,6 +58,7 @@ enum End {
 fn run() -> io::Result<()> {
     prctl::set_dumpable(false)?;
     prctl::set_no_new_privs()?;
+    filter::install();
     // process 1 of a namespace is given orphans anyway; without one this asks for them
     prctl::set_child_subreaper(true)?;
     let mut children = SigSet::empty();

@@ -174,6 +174,30 @@ pub(super) fn drop_bounding_set() -> Result<(), Errno> {
     Ok(())
 }
 
+/// Puts a filter on the system calls of this process and all that it starts.
+pub(super) fn filter_system_calls(program: &[libc::sock_filter]) -> Result<(), Errno> {
+    let program = libc::sock_fprog {
+        len: program.len().try_into().map_err(|_| Errno::EINVAL)?,
+        filter: program.as_ptr().cast_mut(),
+    };
+    let install = |flags: libc::c_ulong| {
+        // SAFETY: the program and its instructions live across the call; the kernel copies them
+        // and writes to neither.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const program,
+            )
+        };
+        Errno::result(done).map(drop)
+    };
+    // older kernels otherwise turn a processor's speculation off for filtered processes, which
+    // costs more than the filter
+    install(libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW).or_else(|_| install(0))
+}
+
 /// What a process is given between fork and exec.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
