@@ -60,10 +60,7 @@ impl Comparer {
         right: &Source,
     ) -> Result<Vec<Compared>, String> {
         let trees = self.trees(task)?;
-        let (left, right) = (
-            tree_of(&trees, task, left)?,
-            tree_of(&trees, task, right)?,
-        );
+        let (left, right) = (tree_of(&trees, task, left)?, tree_of(&trees, task, right)?);
         let fail = |e: crate::workspace::WorkspaceError| e.to_string();
         let paths = trees.snapshot.differing(left, right).map_err(fail)?;
         let set = |tree: Oid| FileSet {
@@ -73,7 +70,12 @@ impl Comparer {
                 move |path| trees.snapshot.file(tree, path).ok().flatten()
             }),
         };
-        Ok(compare(None, &set(left), &set(right), DiffOptions::default()))
+        Ok(compare(
+            None,
+            &set(left),
+            &set(right),
+            DiffOptions::default(),
+        ))
     }
 
     /// One file of a solution's tree.

@@ -99,7 +99,11 @@ pub fn tasks() -> TaskList {
             task(
                 "dp-buckets",
                 "training",
-                &[("gpt-x", "codex"), ("glm", "opencode"), ("hand", "scripted")],
+                &[
+                    ("gpt-x", "codex"),
+                    ("glm", "opencode"),
+                    ("hand", "scripted"),
+                ],
             ),
             task("sparse-sync", "rl", &[("gpt-x", "codex")]),
         ],
@@ -194,7 +198,11 @@ pub fn journal(upto: usize) -> Vec<Record> {
             });
             for (at, name) in names.into_iter().enumerate() {
                 let bad = subject == Subject::Submission && suite == Suite::Probes && at < 2;
-                let outcome = if bad { Outcome::Failed } else { Outcome::Passed };
+                let outcome = if bad {
+                    Outcome::Failed
+                } else {
+                    Outcome::Passed
+                };
                 events.push(Event::CaseStarted {
                     subject,
                     suite,
@@ -329,12 +337,20 @@ pub fn answer(effect: Effect) -> Vec<Msg> {
             vec![Msg::Detail(run, suite, result.id, Ok(Some(detail)))]
         }
         Effect::LoadExcerpt {
-            case, frame, path, line, ..
+            case,
+            frame,
+            path,
+            line,
+            ..
         } => {
             let excerpt = Excerpt {
                 path,
                 from: line - 1,
-                lines: vec!["before".into(), "all_reduce(bucket.flat)".into(), "after".into()],
+                lines: vec![
+                    "before".into(),
+                    "all_reduce(bucket.flat)".into(),
+                    "after".into(),
+                ],
             };
             vec![Msg::Excerpt(case, frame, Ok(Some(excerpt)))]
         }

@@ -51,7 +51,9 @@ impl Options {
 pub enum WorkbenchError {
     #[error("{0}")]
     Theme(#[from] ThemeError),
-    #[error("the workbench needs a terminal on standard input and output; every subcommand works without one")]
+    #[error(
+        "the workbench needs a terminal on standard input and output; every subcommand works without one"
+    )]
     NoTerminal,
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),

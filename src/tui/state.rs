@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::{
-    CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task,
-};
+use crate::domain::{CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task};
 
 use crate::domain::run_state::RunState;
 
@@ -275,7 +273,8 @@ impl App {
 
     /// Whether elapsed times are on the screen and grow.
     pub fn wants_tick(&self) -> bool {
-        self.any_live() && layout::size_class(self.size.0, self.size.1) != layout::SizeClass::TooSmall
+        self.any_live()
+            && layout::size_class(self.size.0, self.size.1) != layout::SizeClass::TooSmall
     }
 
     /// Whether GPUs and the machine should be sampled now.

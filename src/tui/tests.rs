@@ -40,7 +40,13 @@ fn the_first_submission_is_selected_and_everything_about_it_is_asked_for() {
     };
     assert_eq!(app.target.source, Some(source));
     assert_eq!(app.target.run, Some(run_id(1)));
-    for wanted in ["LoadJournal", "LoadChanges", "LoadFile", "FindAgentLog", "LoadDetail"] {
+    for wanted in [
+        "LoadJournal",
+        "LoadChanges",
+        "LoadFile",
+        "FindAgentLog",
+        "LoadDetail",
+    ] {
         let found = effects.iter().any(|e| format!("{e:?}").starts_with(wanted));
         assert!(found || wanted == "LoadDetail", "{wanted}");
     }
@@ -92,7 +98,11 @@ fn cancel_asks_first() {
     let effects = update(&mut app, Msg::Run(live.id.clone(), Ok(Some(live))));
     settle(&mut app, effects);
     // the journal of the fixture says that it has ended: it runs again
-    app.runs.iter_mut().find(|r| r.id == run_id(8)).unwrap().status = RunStatus::Running;
+    app.runs
+        .iter_mut()
+        .find(|r| r.id == run_id(8))
+        .unwrap()
+        .status = RunStatus::Running;
     let asked = press(&mut app, "x");
     assert!(asked.is_empty());
     assert!(matches!(app.overlay, Some(Overlay::ConfirmCancel { .. })));
@@ -217,7 +227,13 @@ fn a_run_is_watched_case_by_case() {
             restarted: false,
         };
         update(&mut app, Msg::Journal(run_id(1), Ok(chunk)));
-        seen.push(app.cases.all.iter().filter(|r| r.this != super::panes::cases::Mark::NotRun).count());
+        seen.push(
+            app.cases
+                .all
+                .iter()
+                .filter(|r| r.this != super::panes::cases::Mark::NotRun)
+                .count(),
+        );
     }
     assert!(seen.windows(2).all(|w| w[0] <= w[1]), "{seen:?}");
     assert_eq!(seen.last(), Some(&6));
@@ -325,7 +341,10 @@ fn screens() {
 #[test]
 fn too_small_says_so() {
     let app = app(39, 9);
-    assert_eq!(screen(&app).lines().next(), Some("terminal too small (39x9)"));
+    assert_eq!(
+        screen(&app).lines().next(),
+        Some("terminal too small (39x9)")
+    );
 }
 
 #[test]
@@ -351,15 +370,29 @@ fn without_colours_the_selection_is_seen() {
     let mut app = empty(120, 40, Depth::None);
     settle(&mut app, App::first_effects());
     let buf = render(&app);
-    assert!(buf.content.iter().all(|c| c.fg == Color::Reset && c.bg == Color::Reset));
-    assert!(buf.content.iter().any(|c| c.modifier.contains(Modifier::REVERSED)));
+    assert!(
+        buf.content
+            .iter()
+            .all(|c| c.fg == Color::Reset && c.bg == Color::Reset)
+    );
+    assert!(
+        buf.content
+            .iter()
+            .any(|c| c.modifier.contains(Modifier::REVERSED))
+    );
 }
 
 #[test]
 fn the_verdict_words_stand_in_the_tree() {
     let app = app(200, 60);
     let shown = screen(&app);
-    for word in ["OFFICIAL ONLY", "FAILED", "interrupted", "not graded", "off 12/12 prb   7/9"] {
+    for word in [
+        "OFFICIAL ONLY",
+        "FAILED",
+        "interrupted",
+        "not graded",
+        "off 12/12 prb   7/9",
+    ] {
         assert!(shown.contains(word), "{word}\n{shown}");
     }
     assert_eq!(runs().len(), 3);

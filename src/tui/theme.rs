@@ -104,7 +104,10 @@ impl Theme {
             Some((_, text)) => Self::parse(name, text, depth),
             None => Err(ThemeError {
                 name: name.into(),
-                message: format!("not known; there are {}", BUNDLED.map(|(n, _)| n).join(", ")),
+                message: format!(
+                    "not known; there are {}",
+                    BUNDLED.map(|(n, _)| n).join(", ")
+                ),
             }),
         }
     }
@@ -392,7 +395,11 @@ mod tests {
             }
             let file: ThemeFile = toml::from_str(text).unwrap();
             for role in Role::ALL {
-                assert!(file.roles.contains_key(role.name()), "{name}: {}", role.name());
+                assert!(
+                    file.roles.contains_key(role.name()),
+                    "{name}: {}",
+                    role.name()
+                );
             }
         }
     }

@@ -44,7 +44,9 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
                     let _ = found.send(folder);
                     sink(Change::Runs);
                 } else {
-                    sink(Change::Run(RunId(run.as_os_str().to_string_lossy().into_owned())));
+                    sink(Change::Run(RunId(
+                        run.as_os_str().to_string_lossy().into_owned(),
+                    )));
                 }
             }
         }

@@ -238,8 +238,7 @@ pub fn rebuild(app: &mut App) {
             .rerun
             .as_ref()
             .and_then(|rerun| rerun.state.suite(Subject::Submission, suite));
-        let in_rerun: HashSet<&CaseId> =
-            again.map_or(&[][..], |s| &s.order).iter().collect();
+        let in_rerun: HashSet<&CaseId> = again.map_or(&[][..], |s| &s.order).iter().collect();
         let mut seen = HashSet::new();
         let order = gold_order
             .iter()

@@ -156,7 +156,10 @@ impl DiffState {
         let found = if forward {
             hunks.iter().find(|row| **row > here)
         } else {
-            hunks.iter().rev().find(|row| **row < here.min(self.top + 3))
+            hunks
+                .iter()
+                .rev()
+                .find(|row| **row < here.min(self.top + 3))
         };
         match found {
             Some(row) => {

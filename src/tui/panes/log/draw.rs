@@ -105,15 +105,23 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
         (Some(_), _) if app.log.reading => rows.push(Line::from(canvas.dim("reading…"))),
         (Some(_), _) => rows.push(Line::from(canvas.dim("nothing was written yet"))),
         (None, Some(Source::Submission { .. })) => {
-            rows.push(Line::from(canvas.dim("the submission brought no agent log")));
-            rows.push(Line::from(canvas.hint("g", "grades it, and the worker talks here")));
+            rows.push(Line::from(
+                canvas.dim("the submission brought no agent log"),
+            ));
+            rows.push(Line::from(
+                canvas.hint("g", "grades it, and the worker talks here"),
+            ));
         }
         (None, Some(_)) => {
             rows.push(Line::from(canvas.dim("no run yet")));
-            rows.push(Line::from(canvas.hint("g", "grades it, and the worker talks here")));
+            rows.push(Line::from(
+                canvas.hint("g", "grades it, and the worker talks here"),
+            ));
         }
         (None, None) => {
-            rows.push(Line::from(canvas.dim("select a submission to read its agent's log")));
+            rows.push(Line::from(
+                canvas.dim("select a submission to read its agent's log"),
+            ));
             rows.push(Line::from(canvas.hint("t", "goes to the tasks")));
         }
     }
@@ -173,7 +181,9 @@ fn row_line(canvas: &Canvas<'_>, entry: &Entry, row: &Row<'_>, width: usize) -> 
 
 fn prose_style(canvas: &Canvas<'_>, entry: &Entry) -> Style {
     match &entry.kind {
-        Kind::Message { role: Who::Agent, .. } => canvas.style(Role::Text),
+        Kind::Message {
+            role: Who::Agent, ..
+        } => canvas.style(Role::Text),
         Kind::Reasoning { .. } => canvas
             .style(Role::Dim)
             .add_modifier(ratatui::style::Modifier::ITALIC),

@@ -59,7 +59,11 @@ pub fn rows(entry: &Entry, width: usize, unfolded: bool) -> Vec<Row<'_>> {
             if unfolded {
                 out.extend(lines.map(Row::Change));
             }
-            let tail = if *progress == Progress::Failed { 4 } else { TAIL };
+            let tail = if *progress == Progress::Failed {
+                4
+            } else {
+                TAIL
+            };
             fold(output, unfolded, tail, Row::Output, &mut out);
             out
         }
@@ -88,7 +92,9 @@ fn prose(text: &str, width: usize, most: usize) -> Vec<Row<'static>> {
     wrapped.truncate(most);
     let mut out: Vec<Row<'static>> = wrapped.into_iter().map(Row::Prose).collect();
     if cut {
-        out.push(Row::Folded(text.lines().count().saturating_sub(most).max(1)));
+        out.push(Row::Folded(
+            text.lines().count().saturating_sub(most).max(1),
+        ));
     }
     out
 }
@@ -134,9 +140,9 @@ pub fn text_width(entries: &[Entry], width: usize) -> usize {
 }
 
 fn height(log: &LogState, at: usize, width: usize) -> usize {
-    log.entries
-        .get(at)
-        .map_or(0, |entry| rows(entry, width, log.unfolded.contains(&at)).len())
+    log.entries.get(at).map_or(0, |entry| {
+        rows(entry, width, log.unfolded.contains(&at)).len()
+    })
 }
 
 /// The place `count` rows further down; never beyond the last entry.

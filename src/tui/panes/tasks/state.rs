@@ -137,11 +137,11 @@ pub fn rebuild(app: &mut App) {
     let mut rows = Vec::new();
     for task in &app.tasks {
         let id = task.id();
-        let named = [Source::Gold, Source::Base].into_iter().chain(
-            task.submissions.iter().map(|s| Source::Submission {
+        let named = [Source::Gold, Source::Base]
+            .into_iter()
+            .chain(task.submissions.iter().map(|s| Source::Submission {
                 name: s.spec.name.clone(),
-            }),
-        );
+            }));
         let mut sources: Vec<Source> = named.collect();
         // patches from elsewhere are listed once something ran on them
         for run in app.runs.iter().filter(|run| run.task == id) {
@@ -200,11 +200,15 @@ fn push_source(
         branch: branch(!own.is_empty(), open),
     });
     if open {
-        rows.extend(own.iter().filter_map(|at| app.runs.get(*at)).map(|run| TreeRow {
-            task: task.into(),
-            node: Node::Run(source.clone(), run.id.clone()),
-            branch: Branch::Leaf,
-        }));
+        rows.extend(
+            own.iter()
+                .filter_map(|at| app.runs.get(*at))
+                .map(|run| TreeRow {
+                    task: task.into(),
+                    node: Node::Run(source.clone(), run.id.clone()),
+                    branch: Branch::Leaf,
+                }),
+        );
     }
 }
 
