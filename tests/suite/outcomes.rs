@@ -208,7 +208,7 @@ fn only_the_cases_that_are_asked_for_run() {
     let ids = ["tests/test_a.py::test_x[1]", "tests/test_a.py::test_gone"];
     house.run.only = Some(
         ids.iter()
-            .map(|i| infradev::domain::CaseId((*i).into()))
+            .map(|i| CaseId((*i).into()))
             .collect(),
     );
     let ran = house.run();

@@ -57,7 +57,8 @@ impl Process {
         let mut channel = None;
         if spec.channel {
             let (reader, writer) = stream()?;
-            streams.push((Stream::Channel, reader));
+            // read first: what is said on it places the words of the other two
+            streams.insert(0, (Stream::Channel, reader));
             command.env(CHANNEL_VARIABLE, writer.as_raw_fd().to_string());
             channel = Some(writer);
         }

@@ -16,7 +16,7 @@ use crate::domain::{CaseResult, Event, Level, Outcome, Phase};
 use crate::engine::{Sandbox, SandboxEvent, Stream};
 
 /// A kill that is not answered by then has failed: the sandbox is given up.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
+const KILL_PATIENCE: Duration = Duration::from_secs(3);
 /// So many groups may end because their ranks got out of step; later ones go on regardless.
 const STEPPED_GROUPS: u32 = 30;
 
