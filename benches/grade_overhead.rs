@@ -36,7 +36,9 @@ fn main() {
     let grade = |suite: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_infradev"));
         command.arg("--home").arg(&home).arg("--tasks").arg(&tasks);
-        command.args(["grade", "tiny", "--json", "--suite", suite, "--patch"]).arg(&patch);
+        command
+            .args(["grade", "tiny", "--json", "--suite", suite, "--patch"])
+            .arg(&patch);
         command
     };
     // environment and calibration, once
@@ -46,11 +48,24 @@ fn main() {
     let tree = dir.path().join("tree");
     fs::create_dir_all(&tree).unwrap();
     copy(&tasks.join("tiny/official"), &tree.join("tests"));
-    fs::write(tree.join("calc.py"), "A = 1\n\ndef triple(x):\n    return 3 * x\n").unwrap();
+    fs::write(
+        tree.join("calc.py"),
+        "A = 1\n\ndef triple(x):\n    return 3 * x\n",
+    )
+    .unwrap();
     let python = interpreter(&home);
     let bare = || {
         let mut command = Command::new(&python);
-        command.args(["-s", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]);
+        command.args([
+            "-s",
+            "-B",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "tests",
+        ]);
         command.current_dir(&tree);
         command
     };
@@ -65,9 +80,19 @@ fn main() {
     let [bare, official, all] = figures.map(|f| median(&f));
     println!("{CASES} trivial cases, median of {ROUNDS} rounds, in turn");
     println!("bare pytest                                   {bare:8.1} ms");
-    println!("infradev grade --suite official, with twins   {official:8.1} ms  overhead {:.1} ms", official - bare);
+    println!(
+        "infradev grade --suite official, with twins   {official:8.1} ms  overhead {:.1} ms",
+        official - bare
+    );
     println!("infradev grade, official and one probe        {all:8.1} ms");
-    println!("goal: overhead under 150 ms: {}", if official - bare < 150.0 { "met" } else { "MISSED" });
+    println!(
+        "goal: overhead under 150 ms: {}",
+        if official - bare < 150.0 {
+            "met"
+        } else {
+            "MISSED"
+        }
+    );
 }
 
 fn task(dir: &Path) {
@@ -79,9 +104,15 @@ fn task(dir: &Path) {
     fs::write(dir.join("base/calc.py"), "A = 1\n").unwrap();
     fs::write(dir.join("gold.patch"), PATCH).unwrap();
     fs::write(dir.join("prompt.md"), "Add triple.\n").unwrap();
-    let tests = format!("import pytest\n\n@pytest.mark.parametrize(\"n\", range({CASES}))\ndef test_n(n):\n    assert n >= 0\n");
+    let tests = format!(
+        "import pytest\n\n@pytest.mark.parametrize(\"n\", range({CASES}))\ndef test_n(n):\n    assert n >= 0\n"
+    );
     fs::write(dir.join("official/test_many.py"), tests).unwrap();
-    fs::write(dir.join("probes/test_probe.py"), "import calc\n\ndef test_p():\n    assert calc.triple(1) == 3\n").unwrap();
+    fs::write(
+        dir.join("probes/test_probe.py"),
+        "import calc\n\ndef test_p():\n    assert calc.triple(1) == 3\n",
+    )
+    .unwrap();
     let toml = "schema = 1\nid = \"tiny\"\ntitle = \"t\"\narea = \"training\"\nkind = \"feature\"\nrepository = \"bench/tiny\"\n\
          [source]\nbase = \"base\"\n[gold]\npatch = \"gold.patch\"\n\
          [environment]\nkind = \"uv\"\nrequirements = \"requirements.lock\"\n\
@@ -93,7 +124,11 @@ fn timed(mut command: Command) -> f64 {
     let begin = Instant::now();
     let output = command.stdin(Stdio::null()).output().unwrap();
     let took = begin.elapsed();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     // let what the last round left behind (reaped processes, removed trees) come to rest
     std::thread::sleep(Duration::from_millis(50));
     took.as_secs_f64() * 1000.0
@@ -107,8 +142,12 @@ fn median(figures: &[f64]) -> f64 {
 
 /// The interpreter of the environment that was just built.
 fn interpreter(home: &Path) -> PathBuf {
-    let found = fs::read_dir(home.join("env")).unwrap().filter_map(Result::ok);
-    let mut found = found.map(|e| e.path().join("venv/bin/python")).filter(|p| p.exists());
+    let found = fs::read_dir(home.join("env"))
+        .unwrap()
+        .filter_map(Result::ok);
+    let mut found = found
+        .map(|e| e.path().join("venv/bin/python"))
+        .filter(|p| p.exists());
     found.next().expect("an environment")
 }
 

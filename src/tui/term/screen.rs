@@ -9,6 +9,7 @@ use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::guard;
 use crate::tui::run::WorkbenchError;
@@ -41,6 +42,7 @@ impl Frame {
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Frame>>,
     frame: Frame,
+    repaint: bool,
 }
 
 impl Screen {
@@ -52,7 +54,11 @@ impl Screen {
         let frame = Frame::default();
         let terminal = Terminal::new(CrosstermBackend::new(frame.clone()));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal, frame }),
+            Ok(terminal) => Ok(Self {
+                terminal,
+                frame,
+                repaint: false,
+            }),
             Err(error) => {
                 guard::restore();
                 Err(error.into())
@@ -69,12 +75,17 @@ impl Screen {
 
     /// The next frame draws every cell.
     pub fn forget(&mut self) {
-        // the bytes stay in the frame until it is committed
-        let _ = self.terminal.clear();
+        self.repaint = true;
     }
 
     pub fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if std::mem::take(&mut self.repaint) {
+            // a resize clears without asking the terminal where its cursor is, as `clear` would:
+            // the answer may never come
+            let (width, height) = self.size();
+            self.terminal.resize(Rect::new(0, 0, width, height))?;
+        }
         self.terminal.draw(|frame| draw(frame.buffer_mut()))?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.frame.commit()
