@@ -5,8 +5,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use expectrl::session::OsSession;
 use expectrl::Session;
+use expectrl::session::OsSession;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_infradev");
 
@@ -190,7 +190,10 @@ fn a_panic_gives_the_terminal_back_and_is_told() {
 
 #[test]
 fn a_signal_ends_it_in_good_order() {
-    for signal in [nix::sys::signal::Signal::SIGTERM, nix::sys::signal::Signal::SIGHUP] {
+    for signal in [
+        nix::sys::signal::Signal::SIGTERM,
+        nix::sys::signal::Signal::SIGHUP,
+    ] {
         let mut pty = Pty::start(None, &[]);
         pty.wait_for("no tasks found");
         let pid = nix::unistd::Pid::from_raw(pty.pid());

@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
             && let Some(task) = &loaded.task
         {
             let Applies { problems, shares } =
-                check_patches(&home, task).map_err(|e| Failure::machinery(e.to_string()))?;
+                check_patches(&home, task).map_err(Failure::machinery)?;
             loaded.problems.extend(problems);
             alternatives = shares
                 .into_iter()

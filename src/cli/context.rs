@@ -20,6 +20,11 @@ impl Context {
         }
     }
 
+    /// Where the home is or would be.
+    pub fn home_path(&self) -> &std::path::Path {
+        &self.home
+    }
+
     pub fn home(&self) -> Result<Home, Failure> {
         Ok(Home::open(&self.home)?)
     }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::interpreter::{Facts, candidates};
 use super::interpreter_cache::InterpreterCache;
 use super::mounts::Mounts;
-use super::seal::hex;
+use crate::domain::hex;
 use super::types::{Environment, Request};
 use super::{EnvironmentError, client};
 use crate::domain::task::EnvironmentKind;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::domain::hex;
 use super::EnvironmentError;
 
 /// Name of the manifest beside the sealed folder.
@@ -169,13 +170,6 @@ fn digest(path: &Path) -> std::io::Result<String> {
         }
         hasher.update(&buffer[..read]);
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Removes a tree, sealed or not; absent is fine.

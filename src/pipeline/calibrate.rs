@@ -42,9 +42,9 @@ pub(super) async fn calibration(
     let mut built = false;
     for suite in suites {
         let key = key(ground, *suite)?;
-        let (known, fresh) = match kept_calibration(home, &key)? {
-            Some(known) => (known, false),
-            None => {
+        let (known, fresh) = if let Some(known) = kept_calibration(home, &key)? {
+            (known, false)
+        } else {
                 let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
                 recorder.say(
                     Level::Info,
@@ -57,8 +57,7 @@ pub(super) async fn calibration(
                 let known = run_gold(ground, *suite, &key, recorder, isolated).await?;
                 keep_calibration(home, &known)?;
                 timer.stop();
-                (known, true)
-            }
+            (known, true)
         };
         recorder.record(Event::Calibrated {
             key: known.key.clone(),

@@ -63,7 +63,7 @@ pub async fn prepare(
         let recorder = recorder.clone();
         move || {
             environment::prepare(&request, &|progress| {
-                recorder.say(Level::Info, progress.to_string())
+                recorder.say(Level::Info, progress.to_string());
             })
         }
     });

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::domain::task::{BuildSpec, EnvironmentSpec, HardwareSpec, LimitsSpec, SuiteSpec};
-use crate::domain::{EngineKind, Suite};
+use crate::domain::{EngineKind, Suite, hex};
 use crate::judge::JUDGE_VERSION;
 
 /// The inputs of one suite's calibration.
@@ -32,9 +32,6 @@ impl KeyParts<'_> {
     /// 64 hexadecimal digits.
     pub fn hash(&self) -> Result<String, serde_json::Error> {
         let text = serde_json::to_vec(&(JUDGE_VERSION, self))?;
-        Ok(Sha256::digest(&text)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect())
+        Ok(hex(&Sha256::digest(&text)))
     }
 }

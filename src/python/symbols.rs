@@ -1,5 +1,6 @@
 //! The functions and methods of a Python file, with the byte ranges of their parts.
 
+use crate::domain::hex;
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
@@ -292,14 +293,6 @@ impl Statement {
             .collect();
         hex(&Sha256::digest(lines.join("\n")))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
-    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
-    digits.map(|d| DIGITS[usize::from(d)]).collect()
 }
 
 fn tree(text: &str) -> Result<Tree, ParseError> {

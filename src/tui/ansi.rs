@@ -12,13 +12,22 @@ use super::text;
 const LONGEST: usize = 64 * 1024;
 
 /// Safe spans of a raw line, at most `columns` wide.
-pub fn spans(line: &str, columns: usize, base: Style, marked: Style, depth: Depth) -> Vec<Span<'static>> {
+pub fn spans(
+    line: &str,
+    columns: usize,
+    base: Style,
+    marked: Style,
+    depth: Depth,
+) -> Vec<Span<'static>> {
     let mut end = line.len().min(LONGEST);
     while !line.is_char_boundary(end) {
         end -= 1;
     }
     let line = &line[..end];
-    if !line.bytes().any(|b| matches!(b, 0x1b | b'\r' | 0x08 | 0xc2)) {
+    if !line
+        .bytes()
+        .any(|b| matches!(b, 0x1b | b'\r' | 0x08 | 0xc2))
+    {
         return text::spans(line, columns, marked, |_| base);
     }
     let (plain, styles) = play(line, base, depth);
@@ -172,9 +181,8 @@ fn sgr(parameters: &str, mut style: Style, base: Style, depth: Depth) -> Style {
 /// A log's own colour, where the terminal can show it.
 fn colour(style: Style, foreground: bool, colour: Color, depth: Depth) -> Style {
     let shown = match (colour, depth) {
-        (_, Depth::None) => return style,
+        (Color::Rgb(..), Depth::Ansi16 | Depth::Ansi256) | (_, Depth::None) => return style,
         (Color::Indexed(n), Depth::Ansi16) if n > 15 => return style,
-        (Color::Rgb(..), Depth::Ansi16 | Depth::Ansi256) => return style,
         (colour, _) => colour,
     };
     if foreground {
@@ -223,9 +231,15 @@ mod tests {
     #[test]
     fn colours_are_kept_where_they_can_be_shown() {
         let style_of = |depth| {
-            spans("\u{1b}[1;31mx", 9, Style::default(), Style::default(), depth)
-                .first()
-                .map(|s| s.style)
+            spans(
+                "\u{1b}[1;31mx",
+                9,
+                Style::default(),
+                Style::default(),
+                depth,
+            )
+            .first()
+            .map(|s| s.style)
         };
         let bold = Style::default().add_modifier(Modifier::BOLD);
         assert_eq!(style_of(Depth::None), Some(bold));

@@ -43,8 +43,7 @@ impl Caps {
             .unwrap_or_default()
             .to_ascii_lowercase();
         // no locale at all is the rule in containers, where the terminal outside speaks UTF-8
-        let unicode =
-            locale.is_empty() || locale.contains("utf-8") || locale.contains("utf8");
+        let unicode = locale.is_empty() || locale.contains("utf-8") || locale.contains("utf8");
         Self { depth, unicode }
     }
 }

@@ -173,4 +173,3 @@ fn draw_footer(canvas: &mut Canvas<'_>) {
     canvas.put(0, &Line::from(left));
     canvas.put_right(0, &tail);
 }
-

@@ -172,8 +172,7 @@ impl Shared {
                 Msg::Cancelled(run, answer)
             }
             Effect::LoadChanges(comparison) => {
-                let answer =
-                    backend.changes(&comparison.task, &comparison.left, &comparison.right);
+                let answer = backend.changes(&comparison.task, &comparison.left, &comparison.right);
                 Msg::Changes(comparison, answer)
             }
             Effect::LoadFile {

@@ -122,8 +122,10 @@ mod tests {
         for entry in TABLE {
             for key in entry.keys {
                 assert!(
-                    !["ctrl-a", "ctrl-b", "ctrl-h", "ctrl-j", "ctrl-k", "ctrl-i", "ctrl-m",
-                        "ctrl-s", "ctrl-q"]
+                    ![
+                        "ctrl-a", "ctrl-b", "ctrl-h", "ctrl-j", "ctrl-k", "ctrl-i", "ctrl-m",
+                        "ctrl-s", "ctrl-q"
+                    ]
                     .contains(key),
                     "{}",
                     entry.name

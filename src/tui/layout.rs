@@ -250,7 +250,10 @@ fn full(body: Rect, layout: LayoutKind, panes: &mut Vec<(PaneKind, Rect)>) {
 /// The first `rows` and what is left below.
 pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
     let rows = rows.min(area.height);
-    let top = Rect { height: rows, ..area };
+    let top = Rect {
+        height: rows,
+        ..area
+    };
     let rest = Rect {
         y: area.y.saturating_add(rows),
         height: area.height - rows,

@@ -9,7 +9,7 @@
 //! - [`keymap`], [`possible`] keys of the table, and when an action is possible
 //! - [`layout`] size classes and layouts to rectangles
 //! - [`panes`], [`widgets`], [`overlays`] what is seen
-//! - [`theme`], [`caps`] roles to styles at the terminal's colour depth
+//! - [`theme`], [`glyphs`], [`caps`] roles to styles at the terminal's colour depth
 //! - [`text`], [`ansi`] untrusted text made safe
 //! - [`highlight`] syntax colours on a worker thread
 //! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
@@ -21,6 +21,7 @@ pub mod backend;
 pub mod caps;
 pub mod draw;
 pub mod effect;
+pub mod glyphs;
 pub mod gpu_view;
 pub mod highlight;
 pub mod jobs;

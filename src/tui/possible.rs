@@ -49,7 +49,10 @@ pub fn can_rerun_case(app: &App) -> Possible {
 pub fn can_rerun_failing(app: &App) -> Possible {
     has_run(app)?;
     need(
-        app.cases.all.iter().any(super::panes::cases::CaseRow::not_passed),
+        app.cases
+            .all
+            .iter()
+            .any(super::panes::cases::CaseRow::not_passed),
         "every case that ended has passed",
     )
 }
@@ -79,7 +82,10 @@ pub fn has_diff(app: &App) -> Possible {
 
 pub fn has_frames(app: &App) -> Possible {
     need(
-        app.cases.why.as_ref().is_some_and(|why| !why.frames.is_empty()),
+        app.cases
+            .why
+            .as_ref()
+            .is_some_and(|why| !why.frames.is_empty()),
         "this case has no traceback",
     )
 }

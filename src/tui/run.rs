@@ -54,7 +54,9 @@ impl Options {
 pub enum WorkbenchError {
     #[error("{0}")]
     Theme(#[from] ThemeError),
-    #[error("the workbench needs a terminal on standard input and output; every subcommand works without one")]
+    #[error(
+        "the workbench needs a terminal on standard input and output; every subcommand works without one"
+    )]
     NoTerminal,
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
@@ -102,11 +104,7 @@ struct Session {
     panic_key: bool,
 }
 
-async fn session(
-    backend: Arc<dyn Backend>,
-    ui: Ui,
-    panic_key: bool,
-) -> Result<(), WorkbenchError> {
+async fn session(backend: Arc<dyn Backend>, ui: Ui, panic_key: bool) -> Result<(), WorkbenchError> {
     let mut signals = Signals::new()?;
     let screen = Screen::enter()?;
     let size = screen.size();
@@ -163,7 +161,11 @@ async fn session(
             continue;
         }
         let frame = Alarm::from_std(session.last_draw + DATA_FRAME);
-        let toast_s = session.app.toast.as_ref().map_or(0.0, |t| t.until_s - now_s());
+        let toast_s = session
+            .app
+            .toast
+            .as_ref()
+            .map_or(0.0, |t| t.until_s - now_s());
         let toast_end = Alarm::now() + Duration::from_secs_f64(toast_s.clamp(0.05, 60.0));
         tokio::select! {
             biased;

@@ -4,15 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::{
-    CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task,
-};
+use crate::domain::{CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task};
 
 use crate::domain::run_state::RunState;
 
 use super::backend::{JournalChunk, RunStatus, RunSummary, TaskProblem};
 use super::caps::{Caps, Depth};
 use super::effect::Effect;
+use super::glyphs::{ASCII, Glyphs, UNICODE};
 use super::layout::{self, LayoutKind, PaneKind, Plan, Wish};
 use super::overlays::Overlay;
 use super::panes::cases::CasesState;
@@ -20,7 +19,7 @@ use super::panes::diff::DiffState;
 use super::panes::gpu::GpuState;
 use super::panes::log::LogState;
 use super::panes::tasks::TasksState;
-use super::theme::{ASCII, Glyphs, Theme, UNICODE};
+use super::theme::Theme;
 
 /// How long the sampler goes on after the last key.
 pub const SAMPLER_IDLE_S: f64 = 10.0;
@@ -277,7 +276,8 @@ impl App {
 
     /// Whether elapsed times are on the screen and grow.
     pub fn wants_tick(&self) -> bool {
-        self.any_live() && layout::size_class(self.size.0, self.size.1) != layout::SizeClass::TooSmall
+        self.any_live()
+            && layout::size_class(self.size.0, self.size.1) != layout::SizeClass::TooSmall
     }
 
     /// Whether GPUs and the machine should be sampled now.

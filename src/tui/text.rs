@@ -258,14 +258,19 @@ mod tests {
     fn nothing_hidden_survives() {
         assert_eq!(clean("a\tb"), "a   b");
         assert_eq!(clean("\u{1b}[31mred\u{7}\0"), "^[[31mred^G^@");
-        assert_eq!(clean("x\u{202e}y\u{200b}z\u{9b}"), "x<U+202E>y<U+200B>z<9B>");
+        assert_eq!(
+            clean("x\u{202e}y\u{200b}z\u{9b}"),
+            "x<U+202E>y<U+200B>z<9B>"
+        );
         assert!(matches!(clean("plain ✔ 漢"), Cow::Borrowed(_)));
     }
 
     #[test]
     fn windows_cut_between_graphemes() {
         let line = |skip, columns| {
-            let text = spans("a漢b\u{301}cd", 100, Style::default(), |_| Style::default());
+            let text = spans("a漢b\u{301}cd", 100, Style::default(), |_| {
+                Style::default()
+            });
             window(text, skip, columns)
                 .spans
                 .iter()

@@ -104,7 +104,10 @@ impl Theme {
             Some((_, text)) => Self::parse(name, text, depth),
             None => Err(ThemeError {
                 name: name.into(),
-                message: format!("not known; there are {}", BUNDLED.map(|(n, _)| n).join(", ")),
+                message: format!(
+                    "not known; there are {}",
+                    BUNDLED.map(|(n, _)| n).join(", ")
+                ),
             }),
         }
     }
@@ -316,68 +319,6 @@ fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
         .sum()
 }
 
-/// The figures and lines that a screen is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Glyphs {
-    pub unicode: bool,
-    pub ellipsis: &'static str,
-    pub open: &'static str,
-    pub closed: &'static str,
-    pub cursor: &'static str,
-    pub dot: &'static str,
-    pub dash: &'static str,
-    pub rule: &'static str,
-    pub bar: [&'static str; 9],
-    pub spark: [&'static str; 8],
-    pub full: &'static str,
-    pub rest: &'static str,
-    pub gap: &'static str,
-    pub split: &'static str,
-    pub waiting: &'static str,
-    pub running: &'static str,
-    pub stopped: &'static str,
-}
-
-pub const UNICODE: Glyphs = Glyphs {
-    unicode: true,
-    ellipsis: "…",
-    open: "▾",
-    closed: "▸",
-    cursor: "▸",
-    dot: "·",
-    dash: "–",
-    rule: "─",
-    bar: [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
-    spark: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-    full: "█",
-    rest: "░",
-    gap: "┆",
-    split: "│",
-    waiting: "·",
-    running: "◐",
-    stopped: "⊘",
-};
-
-pub const ASCII: Glyphs = Glyphs {
-    unicode: false,
-    ellipsis: ">",
-    open: "-",
-    closed: "+",
-    cursor: ">",
-    dot: "-",
-    dash: "-",
-    rule: "-",
-    bar: [" ", " ", " ", "-", "-", "=", "=", "#", "#"],
-    spark: ["_", "_", ".", ".", "-", "=", "*", "#"],
-    full: "#",
-    rest: ".",
-    gap: ":",
-    split: "|",
-    waiting: ".",
-    running: "*",
-    stopped: "/",
-};
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -392,7 +333,11 @@ mod tests {
             }
             let file: ThemeFile = toml::from_str(text).unwrap();
             for role in Role::ALL {
-                assert!(file.roles.contains_key(role.name()), "{name}: {}", role.name());
+                assert!(
+                    file.roles.contains_key(role.name()),
+                    "{name}: {}",
+                    role.name()
+                );
             }
         }
     }

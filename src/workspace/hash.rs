@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::domain::hex;
 use super::WorkspaceError;
 use super::walk::{Kind, content, walk};
 
@@ -26,14 +27,4 @@ pub fn hash_tree(dir: &Path) -> Result<String, WorkspaceError> {
         all.update(&bytes);
     }
     Ok(hex(&all.finalize()))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // writing to a String cannot fail
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
 }

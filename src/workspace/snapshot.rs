@@ -8,7 +8,8 @@ use git2::{ObjectType, Oid, Repository, RepositoryInitOptions};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::hash::{hash_tree, hex};
+use super::hash::hash_tree;
+use crate::domain::hex;
 use super::import::{Odd, Source, folder};
 use super::lock::lock;
 use super::tree;

@@ -36,8 +36,11 @@ pub fn read(document: &Value, out: &mut Out) {
             }
             "tool" | "user" => read_output(message, extra, at_s, &body, &mut waiting, out),
             "exit" => {
-                let text = format!("exit: {}", text(extra, "exit_status"));
-                let level = Level::Info;
+                let text = format!("exit: {}", text_of_exit(extra));
+                let level = match text_of_exit(extra) {
+                    "Submitted" => Level::Info,
+                    _ => Level::Error,
+                };
                 out.push(Entry::new(at_s, Kind::Notice { level, text }));
             }
             _ => {
@@ -51,6 +54,10 @@ pub fn read(document: &Value, out: &mut Out) {
         let text = owned(info, "exception_str");
         out.push(Entry::new(None, Kind::Error { text }));
     }
+}
+
+fn text_of_exit(extra: &Value) -> &str {
+    text(extra, "exit_status")
 }
 
 fn read_answer(

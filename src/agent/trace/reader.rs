@@ -133,12 +133,9 @@ impl TraceReader {
         if text.trim().is_empty() {
             return;
         }
-        let value = match serde_json::from_str::<Value>(text) {
-            Ok(value @ Value::Object(_)) => value,
-            _ => {
-                self.out.push(raw(text));
-                return;
-            }
+        let Ok(value @ Value::Object(_)) = serde_json::from_str::<Value>(text) else {
+            self.out.push(raw(text));
+            return;
         };
         let known = match self.format {
             LogFormat::Codex => codex::read(&value, &mut self.out),

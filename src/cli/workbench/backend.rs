@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::domain::case::CaseDetail;
-use crate::domain::{
-    CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task,
-};
+use crate::domain::{CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task};
 use crate::launch;
 use crate::pipeline::Comparer;
 use crate::store::{self, Home, Request, RunDir, Summary};
@@ -140,7 +138,10 @@ impl Backend for Store {
     fn runs(&self) -> Answer<Vec<RunSummary>> {
         let runs = self.home.list().map_err(BackendError::new)?;
         // a broken run does not hide the others
-        Ok(runs.iter().filter_map(|run| Self::summarise(run).ok()).collect())
+        Ok(runs
+            .iter()
+            .filter_map(|run| Self::summarise(run).ok())
+            .collect())
     }
 
     fn run(&self, run: &RunId) -> Answer<Option<RunSummary>> {
@@ -239,7 +240,9 @@ impl Backend for Store {
         let Some(path) = submission.log_path() else {
             return Ok(None);
         };
-        let bytes = std::fs::metadata(&path).map_err(|e| place(&path, &e))?.len();
+        let bytes = std::fs::metadata(&path)
+            .map_err(|e| place(&path, &e))?
+            .len();
         let format = submission
             .spec
             .log_format

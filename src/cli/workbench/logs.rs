@@ -143,7 +143,10 @@ mod tests {
         let mut file = File::create(&path).unwrap();
         write!(file, "{line}\n{}", &line[..20]).unwrap();
         let chunk = journal(&path, 0).unwrap();
-        assert_eq!((chunk.records.len(), chunk.next), (1, line.len() as u64 + 1));
+        assert_eq!(
+            (chunk.records.len(), chunk.next),
+            (1, line.len() as u64 + 1)
+        );
         writeln!(file, "{}", &line[20..]).unwrap();
         let more = journal(&path, chunk.next).unwrap();
         assert_eq!(more.records.len(), 1);

@@ -44,7 +44,9 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
                     let _ = found.send(folder);
                     sink(Change::Runs);
                 } else {
-                    sink(Change::Run(RunId(run.as_os_str().to_string_lossy().into_owned())));
+                    sink(Change::Run(RunId(
+                        run.as_os_str().to_string_lossy().into_owned(),
+                    )));
                 }
             }
         }
@@ -61,7 +63,7 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
         for run in home.list().map_err(BackendError::new)? {
             // a finished run keeps a summary, and nobody writes to it any more
             if !run.summary_path().exists() {
-                state.follow(run.path().to_path_buf());
+                state.follow(run.path());
             }
         }
     }
@@ -76,7 +78,7 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
                 watching
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .follow(folder);
+                    .follow(&folder);
             }
         })
         .map_err(BackendError::new)?;
@@ -84,16 +86,16 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
 }
 
 impl Watching {
-    fn follow(&mut self, folder: PathBuf) {
+    fn follow(&mut self, folder: &Path) {
         let Some(watch) = &mut self.watch else { return };
         if !folder.is_dir() {
-            watch.remove(&folder);
-            self.runs.remove(&folder);
+            watch.remove(folder);
+            self.runs.remove(folder);
             return;
         }
-        if self.runs.insert(folder.clone()) {
+        if self.runs.insert(folder.to_path_buf()) {
             // a run that went meanwhile needs no watch
-            let _ = watch.add(&folder);
+            let _ = watch.add(folder);
             let _ = watch.add(&folder.join("output"));
         }
     }

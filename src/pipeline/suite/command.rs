@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::reporter::{REPORTER, hex};
+use super::reporter::REPORTER;
+use crate::domain::hex;
 use super::spec::{SuiteError, SuiteRun};
 use super::tally::Plan;
 use crate::engine::{Isolation, ProcessSpec, Sandbox};

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::io;
 use super::spec::SuiteError;
+use crate::domain::hex;
 use crate::engine::{Access, Mount};
 
 /// Where a sandbox sees the reporter.
@@ -58,13 +59,4 @@ pub fn reporter_hash() -> String {
         hasher.update([0]);
     }
     hex(&hasher.finalize())
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
-    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
-    digits.map(|d| DIGITS[usize::from(d)]).collect()
 }

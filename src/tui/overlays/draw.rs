@@ -60,14 +60,12 @@ fn help(app: &App, scroll: usize, buf: &mut Buffer, area: Rect) {
 fn help_rows(canvas: &Canvas<'_>, width: usize) -> Vec<Line<'static>> {
     let app = canvas.app;
     let mut rows = Vec::new();
-    let scopes = [Scope::In(app.focus), Scope::Everywhere]
-        .into_iter()
-        .chain(
-            PaneKind::ALL
-                .into_iter()
-                .filter(|pane| *pane != app.focus)
-                .map(Scope::In),
-        );
+    let scopes = [Scope::In(app.focus), Scope::Everywhere].into_iter().chain(
+        PaneKind::ALL
+            .into_iter()
+            .filter(|pane| *pane != app.focus)
+            .map(Scope::In),
+    );
     for scope in scopes {
         let entries: Vec<&Entry> = TABLE.iter().filter(|entry| entry.scope == scope).collect();
         if entries.is_empty() {
@@ -117,11 +115,7 @@ fn confirm(app: &App, what: &str, buf: &mut Buffer, area: Rect) {
     let room = inner.width().saturating_sub(2);
     let line = Line::from(inner.span(Role::Text, text::cut(&question, room, ellipsis)));
     inner.put_at(0, 1, &line);
-    let line = Line::from(inner.dim(text::cut(
-        "What it found so far is kept.",
-        room,
-        ellipsis,
-    )));
+    let line = Line::from(inner.dim(text::cut("What it found so far is kept.", room, ellipsis)));
     inner.put_at(1, 1, &line);
     let mut keys = inner.hint("y", "cancel it");
     keys.push(Span::raw("   "));

@@ -107,10 +107,7 @@ pub fn pair(
         };
         let shown = figures::count(count, app.ui.glyphs.dash);
         out.push(Span::styled(name, theme.style(Role::Dim)));
-        out.push(Span::styled(
-            format!("{shown:>width$}"),
-            theme.style(role),
-        ));
+        out.push(Span::styled(format!("{shown:>width$}"), theme.style(role)));
     }
     out
 }

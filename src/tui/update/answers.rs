@@ -11,9 +11,7 @@ use crate::tui::panes::log::LogSource;
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
-use super::target::{
-    load_excerpt, load_file, load_why, read_on, retarget, set_sources,
-};
+use super::target::{load_excerpt, load_file, load_why, read_on, retarget, set_sources};
 
 pub fn take(app: &mut App, msg: Msg) {
     match msg {
@@ -34,7 +32,10 @@ pub fn take(app: &mut App, msg: Msg) {
         }
         Msg::Journal(run, answer) => journal(app, &run, answer),
         Msg::Calibration(run, Ok(results)) => {
-            for open in [app.open.as_mut(), app.rerun.as_mut()].into_iter().flatten() {
+            for open in [app.open.as_mut(), app.rerun.as_mut()]
+                .into_iter()
+                .flatten()
+            {
                 if open.id == run {
                     open.learn_gold(&results);
                 }
@@ -93,7 +94,11 @@ pub fn take(app: &mut App, msg: Msg) {
         }
         Msg::Outputs(run, Ok(found)) => {
             if app.open.as_ref().is_some_and(|open| open.id == run) {
-                let agent = app.log.sources.iter().find(|s| matches!(s, LogSource::Agent(..)));
+                let agent = app
+                    .log
+                    .sources
+                    .iter()
+                    .find(|s| matches!(s, LogSource::Agent(..)));
                 let agent = agent.cloned();
                 set_sources(app, agent, found);
             }
@@ -106,7 +111,8 @@ pub fn take(app: &mut App, msg: Msg) {
                 && why.suite == suite
                 && why.id == id
             {
-                why.take(answer);
+                let files = &app.diff.files;
+                why.take(answer, |path| files.iter().any(|file| file.path == path));
                 load_excerpt(app);
                 app.touch(PaneKind::Cases);
             }
@@ -175,9 +181,17 @@ fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
     app.runs.extend(summary);
 }
 
-fn journal(app: &mut App, run: &RunId, answer: Result<JournalChunk, crate::tui::backend::BackendError>) {
+fn journal(
+    app: &mut App,
+    run: &RunId,
+    answer: Result<JournalChunk, crate::tui::backend::BackendError>,
+) {
     let is_open = app.open.as_ref().is_some_and(|open| open.id == *run);
-    let slot = if is_open { &mut app.open } else { &mut app.rerun };
+    let slot = if is_open {
+        &mut app.open
+    } else {
+        &mut app.rerun
+    };
     let Some(open) = slot.as_mut().filter(|open| open.id == *run) else {
         return;
     };
@@ -220,6 +234,9 @@ fn journal(app: &mut App, run: &RunId, answer: Result<JournalChunk, crate::tui::
         app.ask(Effect::LoadJournal { run, from });
     }
     cases::state::rebuild(app);
+    if is_open && !status.live() && !app.cases.moved {
+        app.cases.select_rejected();
+    }
     load_why(app);
     if is_open {
         if app.log.source() == Some(&LogSource::Stages)

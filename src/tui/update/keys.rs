@@ -10,7 +10,7 @@ use crate::tui::keymap::{self, Key};
 use crate::tui::layout::PaneKind;
 use crate::tui::overlays::{Overlay, PromptFor};
 use crate::tui::panes::cases::CaseRow;
-use crate::tui::panes::log::rows;
+use crate::tui::panes::log;
 use crate::tui::panes::tasks::{self, state::Node};
 use crate::tui::state::App;
 
@@ -119,7 +119,7 @@ fn perform(app: &mut App, action: Action) {
         Action::Follow => {
             app.log.follow = !app.log.follow;
             let page = scroll::page(app, PaneKind::Log);
-            rows::settle(&mut app.log, page);
+            log::scroll::settle(&mut app.log, page);
         }
         Action::NextMatch | Action::PrevMatch => {
             let hits = app.log.hits.clone();
@@ -169,6 +169,7 @@ fn perform(app: &mut App, action: Action) {
             load_why(app);
         }
         Action::NextFailing | Action::PrevFailing => {
+            app.cases.moved = true;
             if app.cases.step_failing(action == Action::NextFailing) {
                 load_why(app);
             } else {

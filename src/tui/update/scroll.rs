@@ -4,7 +4,7 @@ use crate::tui::action::Action;
 use crate::tui::layout::PaneKind;
 use ratatui::layout::Rect;
 
-use crate::tui::panes::log::rows;
+use crate::tui::panes::log as log_pane;
 use crate::tui::panes::{cases, tasks};
 use crate::tui::state::App;
 
@@ -58,6 +58,7 @@ pub fn vertical(app: &mut App, action: Action) {
         }
         PaneKind::Cases => {
             app.cases.selected = step(action, app.cases.selected, app.cases.shown.len(), page);
+            app.cases.moved = true;
             load_why(app);
         }
         PaneKind::Log => log(app, action),
@@ -87,7 +88,13 @@ pub fn settle(app: &mut App) {
             PaneKind::Cases => {
                 let list = cases::draw::areas(app, block).list;
                 let rows = usize::from(list.height);
-                app.cases.offset = into_view(app.cases.offset, app.cases.selected, rows);
+                let live = app.open.as_ref().is_some_and(|run| run.status.live());
+                let target = match app.cases.active() {
+                    // what runs now is kept in sight until the reader moves
+                    Some(active) if live && !app.cases.moved => active,
+                    _ => app.cases.selected,
+                };
+                app.cases.offset = into_view(app.cases.offset, target, rows);
             }
             _ => {}
         }
@@ -103,7 +110,7 @@ fn into_view(offset: usize, selected: usize, rows: usize) -> usize {
 
 fn log(app: &mut App, action: Action) {
     let (width, page) = inner(app, PaneKind::Log);
-    rows::scroll(&mut app.log, action, width, page);
+    log_pane::scroll::scroll(&mut app.log, action, width, page);
 }
 
 pub fn horizontal(app: &mut App, right: bool) {

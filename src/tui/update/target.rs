@@ -36,7 +36,11 @@ pub fn retarget(app: &mut App) {
         }
     }
     if other_run || other_solution {
-        let agent = app.log.sources.iter().find(|s| matches!(s, LogSource::Agent(..)));
+        let agent = app
+            .log
+            .sources
+            .iter()
+            .find(|s| matches!(s, LogSource::Agent(..)));
         let agent = agent.cloned();
         set_sources(app, agent, Vec::new());
         if other_solution && app.log.source().is_none() {
@@ -218,7 +222,9 @@ pub fn load_excerpt(app: &mut App) {
     let (Some(task), Some(source)) = (app.target.task.clone(), app.target.source.clone()) else {
         return;
     };
-    let Some(why) = &mut app.cases.why else { return };
+    let Some(why) = &mut app.cases.why else {
+        return;
+    };
     why.excerpt = None;
     let Some(frame) = why.frames.get(why.frame).cloned() else {
         return;

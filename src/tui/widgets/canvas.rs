@@ -172,9 +172,6 @@ impl<'a> Canvas<'a> {
 
     /// `g grades`: a key and what it does.
     pub fn hint(&self, key: &str, what: &str) -> Vec<Span<'static>> {
-        vec![
-            self.span(Role::Key, key),
-            self.dim(format!(" {what}")),
-        ]
+        vec![self.span(Role::Key, key), self.dim(format!(" {what}"))]
     }
 }

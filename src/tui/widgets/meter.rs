@@ -2,7 +2,8 @@
 
 use ratatui::text::Span;
 
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::glyphs::Glyphs;
+use crate::tui::theme::Role;
 
 use super::Canvas;
 

@@ -178,7 +178,10 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
             }
         }
         (Some(run), _) if run.status.live() => {
-            let stage = run.state.stage.map_or("starting", |(stage, _)| stage.name());
+            let stage = run
+                .state
+                .stage
+                .map_or("starting", |(stage, _)| stage.name());
             rows.push(Line::from(canvas.span(
                 Role::Running,
                 format!("{} {stage}", app.ui.glyphs.running),
@@ -200,10 +203,9 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
         (Some(_), _) => rows.push(Line::from(canvas.dim("reading the run…"))),
         (None, Some(_)) => {
             rows.push(Line::from(canvas.dim("not graded yet")));
-            rows.push(Line::from(canvas.hint(
-                "g",
-                "grades it: official tests, then probes, beside gold",
-            )));
+            rows.push(Line::from(
+                canvas.hint("g", "grades it: official tests, then probes, beside gold"),
+            ));
         }
         (None, None) => {
             rows.push(Line::from(canvas.dim("select a submission, gold or base")));

@@ -82,7 +82,8 @@ impl Why {
         }
     }
 
-    pub fn take(&mut self, answer: Answer<Option<CaseDetail>>) {
+    /// `changed`: whether a file differs from what it is compared with.
+    pub fn take(&mut self, answer: Answer<Option<CaseDetail>>, changed: impl Fn(&str) -> bool) {
         self.loading = false;
         match answer {
             Ok(detail) => {
@@ -96,8 +97,9 @@ impl Why {
                     + detail.frames.len()
                     + 16;
                 self.frames.clone_from(&detail.frames);
-                // the innermost frame is where it went wrong
-                self.frame = self.frames.len().saturating_sub(1);
+                // where it went wrong: the innermost frame, in the change itself if it gets there
+                let inside = self.frames.iter().rposition(|frame| changed(&frame.path));
+                self.frame = inside.unwrap_or(self.frames.len().saturating_sub(1));
                 self.detail = Some(detail);
             }
             Err(error) => self.error = Some(error.0),
@@ -129,6 +131,8 @@ pub struct CasesState {
     pub why: Option<Why>,
     /// The traceback has the whole pane.
     pub why_open: bool,
+    /// The reader moved: nothing moves by itself any more.
+    pub moved: bool,
 }
 
 impl CasesState {
@@ -144,6 +148,25 @@ impl CasesState {
         self.selected = 0;
         self.offset = 0;
         self.why = None;
+        self.moved = false;
+    }
+
+    /// Index in `shown` of what happens now: the first running case, else the last that ended.
+    pub fn active(&self) -> Option<usize> {
+        let row = |at: &usize| self.shown.get(*at).and_then(|i| self.all.get(*i));
+        let running = |at: &usize| row(at).is_some_and(|r| r.this == Mark::Running);
+        let ended = |at: &usize| row(at).is_some_and(|r| matches!(r.this, Mark::Done(_)));
+        (0..self.shown.len())
+            .find(running)
+            .or_else(|| (0..self.shown.len()).rev().find(ended))
+    }
+
+    /// Selects the first case that gold passes and this does not.
+    pub fn select_rejected(&mut self) {
+        let rejected = |at: &usize| self.all.get(*at).is_some_and(CaseRow::rejected);
+        if let Some(at) = self.shown.iter().position(rejected) {
+            self.selected = at;
+        }
     }
 
     pub fn rejected(&self) -> usize {
@@ -238,8 +261,7 @@ pub fn rebuild(app: &mut App) {
             .rerun
             .as_ref()
             .and_then(|rerun| rerun.state.suite(Subject::Submission, suite));
-        let in_rerun: HashSet<&CaseId> =
-            again.map_or(&[][..], |s| &s.order).iter().collect();
+        let in_rerun: HashSet<&CaseId> = again.map_or(&[][..], |s| &s.order).iter().collect();
         let mut seen = HashSet::new();
         let order = gold_order
             .iter()

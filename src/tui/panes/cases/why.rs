@@ -40,7 +40,12 @@ pub fn draw(canvas: &mut Canvas<'_>, beside: bool, below: bool) {
     };
     let rows = rows(&canvas, why);
     let first = why.scroll.min(rows.len().saturating_sub(canvas.height()));
-    for (at, row) in rows.into_iter().skip(first).take(canvas.height()).enumerate() {
+    for (at, row) in rows
+        .into_iter()
+        .skip(first)
+        .take(canvas.height())
+        .enumerate()
+    {
         let line = build(&canvas, why, row);
         canvas.put(at, &line);
     }
@@ -61,7 +66,11 @@ fn rows<'a>(canvas: &Canvas<'_>, why: &'a Why) -> Vec<Row<'a>> {
     let mut say = |line: Line<'static>| rows.push(Row::Built(line));
     let result = shown_result(app, why.suite, &why.id);
     let mark = result.map_or(Mark::NotRun, |result| Mark::Done(result.outcome));
-    let name = text::cut(why.id.as_str(), width.saturating_sub(2), app.ui.glyphs.ellipsis);
+    let name = text::cut(
+        why.id.as_str(),
+        width.saturating_sub(2),
+        app.ui.glyphs.ellipsis,
+    );
     say(Line::from(vec![
         words::glyph(app, mark),
         Span::raw(" "),
@@ -151,14 +160,26 @@ fn build(canvas: &Canvas<'_>, why: &Why, row: Row<'_>) -> Line<'static> {
         Row::Built(line) => line,
         Row::Captured(raw) => {
             let base = canvas.style(Role::Dim);
-            text::window(ansi::spans(raw, columns, base, hidden, depth), why.skip, width)
+            text::window(
+                ansi::spans(raw, columns, base, hidden, depth),
+                why.skip,
+                width,
+            )
         }
         Row::Traceback(raw) => {
             let base = traceback_style(canvas, raw);
-            text::window(ansi::spans(raw, columns, base, hidden, depth), why.skip, width)
+            text::window(
+                ansi::spans(raw, columns, base, hidden, depth),
+                why.skip,
+                width,
+            )
         }
         Row::Source(number, raw, here) => {
-            let mark = if here { canvas.app.ui.glyphs.cursor } else { " " };
+            let mark = if here {
+                canvas.app.ui.glyphs.cursor
+            } else {
+                " "
+            };
             let role = if here { Role::Strong } else { Role::Text };
             let base = canvas.style(role);
             let mut line = vec![

@@ -88,7 +88,9 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
     let mut rows = Vec::new();
     match &app.diff.comparison {
         None => {
-            rows.push(Line::from(canvas.dim("select a submission to see it beside gold")));
+            rows.push(Line::from(
+                canvas.dim("select a submission to see it beside gold"),
+            ));
             rows.push(Line::from(canvas.hint("t", "goes to the tasks")));
         }
         Some(_) if app.diff.error.is_some() => {

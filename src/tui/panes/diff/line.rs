@@ -40,16 +40,8 @@ pub fn cell(canvas: &Canvas<'_>, shown: &Shown, cell: &Cell) -> Vec<Piece<'stati
     };
     let (base, emph, mark) = match cell.sign {
         Sign::Same => (canvas.style(Role::Text), Style::default(), "  "),
-        Sign::Removed => (
-            canvas.style(Role::Del),
-            canvas.style(Role::DelEmph),
-            "- ",
-        ),
-        Sign::Added => (
-            canvas.style(Role::Add),
-            canvas.style(Role::AddEmph),
-            "+ ",
-        ),
+        Sign::Removed => (canvas.style(Role::Del), canvas.style(Role::DelEmph), "- "),
+        Sign::Added => (canvas.style(Role::Add), canvas.style(Role::AddEmph), "+ "),
     };
     let raw = span.text(&shown.file.sides[cell.side]);
     let raw = raw.strip_suffix(b"\r").unwrap_or(raw);

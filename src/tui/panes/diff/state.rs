@@ -156,7 +156,10 @@ impl DiffState {
         let found = if forward {
             hunks.iter().find(|row| **row > here)
         } else {
-            hunks.iter().rev().find(|row| **row < here.min(self.top + 3))
+            hunks
+                .iter()
+                .rev()
+                .find(|row| **row < here.min(self.top + 3))
         };
         match found {
             Some(row) => {
@@ -256,7 +259,8 @@ mod tests {
     use super::*;
 
     fn shown() -> DiffState {
-        let left: String = (1..=200).map(|n| format!("line {n}\n")).collect();
+        let lines: Vec<String> = (1..=200).map(|n| format!("line {n}")).collect();
+        let left = lines.join("\n") + "\n";
         let right = left
             .replace("line 50\n", "line fifty\n")
             .replace("line 150\n", "more\nline 150\n");

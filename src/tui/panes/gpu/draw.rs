@@ -120,7 +120,10 @@ fn gpu_row(canvas: &Canvas<'_>, gpu: &GpuRow, width: usize) -> Line<'static> {
     let dash = app.ui.glyphs.dash;
     let mut line = vec![
         canvas.span(Role::Text, format!(" {} ", gpu.index)),
-        canvas.span(Role::Strong, text::cut(&gpu.name, 10, app.ui.glyphs.ellipsis)),
+        canvas.span(
+            Role::Strong,
+            text::cut(&gpu.name, 10, app.ui.glyphs.ellipsis),
+        ),
         Span::raw("  "),
     ];
     if let Some(lost) = &gpu.lost {

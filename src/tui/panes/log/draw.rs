@@ -12,6 +12,7 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures};
 
 use super::rows::{self, Row};
+use super::scroll;
 use super::state::LogSource;
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -35,7 +36,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
     }
     let width = rows::text_width(&log.entries, inner.width());
     let gutter = rows::gutter(&log.entries);
-    let seen = rows::visible(log, width, inner.height());
+    let seen = scroll::visible(log, width, inner.height());
     let mut built: Option<(usize, Vec<Row<'_>>)> = None;
     for (at, (index, row)) in seen.into_iter().enumerate() {
         let Some(entry) = log.entries.get(index) else {
@@ -105,15 +106,23 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
         (Some(_), _) if app.log.reading => rows.push(Line::from(canvas.dim("reading…"))),
         (Some(_), _) => rows.push(Line::from(canvas.dim("nothing was written yet"))),
         (None, Some(Source::Submission { .. })) => {
-            rows.push(Line::from(canvas.dim("the submission brought no agent log")));
-            rows.push(Line::from(canvas.hint("g", "grades it, and the worker talks here")));
+            rows.push(Line::from(
+                canvas.dim("the submission brought no agent log"),
+            ));
+            rows.push(Line::from(
+                canvas.hint("g", "grades it, and the worker talks here"),
+            ));
         }
         (None, Some(_)) => {
             rows.push(Line::from(canvas.dim("no run yet")));
-            rows.push(Line::from(canvas.hint("g", "grades it, and the worker talks here")));
+            rows.push(Line::from(
+                canvas.hint("g", "grades it, and the worker talks here"),
+            ));
         }
         (None, None) => {
-            rows.push(Line::from(canvas.dim("select a submission to read its agent's log")));
+            rows.push(Line::from(
+                canvas.dim("select a submission to read its agent's log"),
+            ));
             rows.push(Line::from(canvas.hint("t", "goes to the tasks")));
         }
     }
@@ -173,7 +182,9 @@ fn row_line(canvas: &Canvas<'_>, entry: &Entry, row: &Row<'_>, width: usize) -> 
 
 fn prose_style(canvas: &Canvas<'_>, entry: &Entry) -> Style {
     match &entry.kind {
-        Kind::Message { role: Who::Agent, .. } => canvas.style(Role::Text),
+        Kind::Message {
+            role: Who::Agent, ..
+        } => canvas.style(Role::Text),
         Kind::Reasoning { .. } => canvas
             .style(Role::Dim)
             .add_modifier(ratatui::style::Modifier::ITALIC),
@@ -259,20 +270,17 @@ fn ending(canvas: &Canvas<'_>, progress: Progress, exit: Option<i64>) -> Vec<Spa
         (Progress::Running, _) => (glyphs.running, Role::Running),
     };
     let code = match exit {
-        Some(0) => String::new(),
+        Some(0) | None => String::new(),
         Some(code) => format!(" {code}"),
-        None => String::new(),
     };
     vec![canvas.span(role, format!("{mark}{code}"))]
 }
 
 fn usage_words(usage: Usage, cost_usd: Option<f64>, total: bool) -> String {
     let input = usage.input + usage.cache_read + usage.cache_write;
-    let cached = if input > 0 {
-        format!(" (cached {} %)", usage.cache_read * 100 / input)
-    } else {
-        String::new()
-    };
+    let cached = (usage.cache_read * 100)
+        .checked_div(input)
+        .map_or_else(String::new, |percent| format!(" (cached {percent} %)"));
     let mut words = format!(
         "tokens in {}{cached} out {}",
         figures::tokens(input),

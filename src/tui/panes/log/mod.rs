@@ -2,6 +2,7 @@
 
 pub mod draw;
 pub mod rows;
+pub mod scroll;
 pub mod state;
 
 pub use state::{Anchor, LogSource, LogState};

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::agent::trace::{Entry, Kind};
-use crate::domain::submission::LogFormat;
 use crate::domain::run_state::RunState;
+use crate::domain::submission::LogFormat;
 use crate::domain::{Subject, Suite};
 use crate::tui::backend::LogKey;
 
@@ -211,7 +211,11 @@ impl LogState {
 
     /// The next or previous entry that `wanted` accepts, seen from the cursor.
     pub fn seek(&mut self, forward: bool, wanted: impl Fn(usize, &Entry) -> bool) -> bool {
-        let accept = |at: &usize| self.entries.get(*at).is_some_and(|entry| wanted(*at, entry));
+        let accept = |at: &usize| {
+            self.entries
+                .get(*at)
+                .is_some_and(|entry| wanted(*at, entry))
+        };
         let found = if forward {
             (self.cursor + 1..self.entries.len()).find(accept)
         } else {

@@ -47,7 +47,10 @@ fn title(canvas: &Canvas<'_>) -> Title {
     } else {
         vec![
             canvas.span(Role::Notice, "/"),
-            canvas.span(Role::Text, text::cut(&app.tree.filter, 24, app.ui.glyphs.ellipsis)),
+            canvas.span(
+                Role::Text,
+                text::cut(&app.tree.filter, 24, app.ui.glyphs.ellipsis),
+            ),
         ]
     };
     Title {

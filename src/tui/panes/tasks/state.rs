@@ -137,11 +137,11 @@ pub fn rebuild(app: &mut App) {
     let mut rows = Vec::new();
     for task in &app.tasks {
         let id = task.id();
-        let named = [Source::Gold, Source::Base].into_iter().chain(
-            task.submissions.iter().map(|s| Source::Submission {
+        let named = [Source::Gold, Source::Base]
+            .into_iter()
+            .chain(task.submissions.iter().map(|s| Source::Submission {
                 name: s.spec.name.clone(),
-            }),
-        );
+            }));
         let mut sources: Vec<Source> = named.collect();
         // patches from elsewhere are listed once something ran on them
         for run in app.runs.iter().filter(|run| run.task == id) {
@@ -162,7 +162,7 @@ pub fn rebuild(app: &mut App) {
         });
         if open {
             for source in sources {
-                push_source(app, id, source, &runs, &mut rows);
+                push_source(app, id, &source, &runs, &mut rows);
             }
         }
     }
@@ -187,11 +187,11 @@ pub fn rebuild(app: &mut App) {
 fn push_source(
     app: &App,
     task: &str,
-    source: Source,
+    source: &Source,
     runs: &HashMap<String, Vec<usize>>,
     rows: &mut Vec<TreeRow>,
 ) {
-    let id = source_id(task, &source);
+    let id = source_id(task, source);
     let own = runs.get(&id).map_or(&[][..], Vec::as_slice);
     let open = app.tree.toggled.contains(&id);
     rows.push(TreeRow {
@@ -200,11 +200,15 @@ fn push_source(
         branch: branch(!own.is_empty(), open),
     });
     if open {
-        rows.extend(own.iter().filter_map(|at| app.runs.get(*at)).map(|run| TreeRow {
-            task: task.into(),
-            node: Node::Run(source.clone(), run.id.clone()),
-            branch: Branch::Leaf,
-        }));
+        rows.extend(
+            own.iter()
+                .filter_map(|at| app.runs.get(*at))
+                .map(|run| TreeRow {
+                    task: task.into(),
+                    node: Node::Run(source.clone(), run.id.clone()),
+                    branch: Branch::Leaf,
+                }),
+        );
     }
 }
 

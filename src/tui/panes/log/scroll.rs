@@ -1,0 +1,264 @@
+//! Which rows are seen, and how scrolling moves through them. Only the entries near the screen
+//! are looked at.
+
+use crate::tui::action::Action;
+
+use super::rows::{rows, text_width};
+use super::state::{Anchor, LogState};
+
+fn height(log: &LogState, at: usize, width: usize) -> usize {
+    log.entries.get(at).map_or(0, |entry| {
+        rows(entry, width, log.unfolded.contains(&at)).len()
+    })
+}
+
+/// The place `count` rows further down; never beyond the last entry.
+fn advance(log: &LogState, from: Anchor, mut count: usize, width: usize) -> Anchor {
+    let mut at = from;
+    while count > 0 {
+        let left = height(log, at.entry, width).saturating_sub(at.row + 1);
+        if count <= left {
+            at.row += count;
+            return at;
+        }
+        if at.entry + 1 >= log.entries.len() {
+            at.row += left;
+            return at;
+        }
+        count -= left + 1;
+        at = Anchor {
+            entry: at.entry + 1,
+            row: 0,
+        };
+    }
+    at
+}
+
+/// The place `count` rows further up.
+fn retreat(log: &LogState, from: Anchor, mut count: usize, width: usize) -> Anchor {
+    let mut at = from;
+    while count > 0 {
+        if count <= at.row {
+            at.row -= count;
+            return at;
+        }
+        if at.entry == 0 {
+            at.row = 0;
+            return at;
+        }
+        count -= at.row + 1;
+        at.entry -= 1;
+        at.row = height(log, at.entry, width).saturating_sub(1);
+    }
+    at
+}
+
+/// The first row on a screen whose last row is the log's last.
+pub fn bottom(log: &LogState, width: usize, page: usize) -> Anchor {
+    let Some(last) = log.entries.len().checked_sub(1) else {
+        return Anchor::default();
+    };
+    let end = Anchor {
+        entry: last,
+        row: height(log, last, width).saturating_sub(1),
+    };
+    retreat(log, end, page.saturating_sub(1), width)
+}
+
+/// The first row on the screen.
+pub fn first(log: &LogState, width: usize, page: usize) -> Anchor {
+    if log.follow {
+        bottom(log, width, page)
+    } else {
+        log.top.min(bottom(log, width, page).max(Anchor {
+            entry: log.top.entry.min(log.entries.len().saturating_sub(1)),
+            row: 0,
+        }))
+    }
+}
+
+/// What is on a screen of `page` rows: entry, row in it, from the top.
+pub fn visible(log: &LogState, width: usize, page: usize) -> Vec<(usize, usize)> {
+    let mut out = Vec::with_capacity(page);
+    let mut at = first(log, width, page);
+    while out.len() < page && at.entry < log.entries.len() {
+        let high = height(log, at.entry, width);
+        while at.row < high && out.len() < page {
+            out.push((at.entry, at.row));
+            at.row += 1;
+        }
+        at = Anchor {
+            entry: at.entry + 1,
+            row: 0,
+        };
+    }
+    out
+}
+
+/// Fixes the place on the screen when following stops or begins.
+pub fn settle(log: &mut LogState, page: usize) {
+    if log.follow {
+        log.cursor = log.entries.len().saturating_sub(1);
+    } else {
+        log.top = Anchor {
+            entry: log.cursor.saturating_sub(page / 2),
+            row: 0,
+        };
+    }
+}
+
+/// Moves by a key. Any move up stops following; the end starts it again.
+pub fn scroll(log: &mut LogState, action: Action, inner_width: usize, page: usize) {
+    let width = text_width(&log.entries, inner_width);
+    let top = first(log, width, page);
+    let lowest = bottom(log, width, page);
+    match action {
+        Action::Top => {
+            log.follow = false;
+            log.top = Anchor::default();
+            log.cursor = 0;
+            return;
+        }
+        Action::Bottom => {
+            log.follow = true;
+            log.cursor = log.entries.len().saturating_sub(1);
+            return;
+        }
+        Action::PageUp => {
+            log.follow = false;
+            log.top = retreat(log, top, page.max(2) - 1, width);
+        }
+        Action::PageDown => {
+            log.top = advance(log, top, page.max(2) - 1, width).min(lowest);
+        }
+        Action::Up => {
+            log.follow = false;
+            log.top = top;
+            // within an entry taller than the screen, rows move before the cursor does
+            if top.entry == log.cursor && top.row > 0 {
+                log.top = retreat(log, top, 1, width);
+            } else {
+                log.cursor = log.cursor.saturating_sub(1);
+                let head = Anchor {
+                    entry: log.cursor,
+                    row: 0,
+                };
+                log.top = log.top.min(head);
+            }
+            return;
+        }
+        Action::Down => {
+            log.top = top;
+            let last = visible(log, width, page).last().copied();
+            let high = height(log, log.cursor, width);
+            let cut = last.is_some_and(|(entry, row)| {
+                entry < log.cursor || (entry == log.cursor && row + 1 < high)
+            });
+            if cut {
+                log.top = advance(log, top, 1, width).min(lowest.max(top));
+                return;
+            }
+            log.cursor = (log.cursor + 1).min(log.entries.len().saturating_sub(1));
+            let head = Anchor {
+                entry: log.cursor,
+                row: 0,
+            };
+            let high = height(log, log.cursor, width).min(page);
+            let tail = advance(log, head, high.saturating_sub(1), width);
+            let needed = retreat(log, tail, page.saturating_sub(1), width);
+            log.top = log.top.max(needed);
+            return;
+        }
+        _ => return,
+    }
+    // after a page the cursor stands on what is seen
+    let seen = visible(log, width, page);
+    if let (Some((first, _)), Some((last, _))) = (seen.first(), seen.last()) {
+        log.cursor = log.cursor.clamp(*first, *last);
+        if action == Action::PageUp {
+            log.cursor = *first;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::trace::{Entry, Kind, Progress};
+
+    fn log(lines: usize) -> LogState {
+        let mut log = LogState::default();
+        log.take(
+            (0..lines)
+                .map(|at| {
+                    let text = format!("line {at}");
+                    (at, Entry::new(None, Kind::Raw { text }))
+                })
+                .collect(),
+        );
+        log
+    }
+
+    #[test]
+    fn scrolling_up_stops_following_and_the_same_line_stays_while_more_come() {
+        let mut log = log(100);
+        assert_eq!(visible(&log, 40, 10).first(), Some(&(90, 0)));
+        for _ in 0..3 {
+            scroll(&mut log, Action::Up, 43, 10);
+        }
+        assert!(!log.follow);
+        let before = visible(&log, 40, 10);
+        let more = (100..5000)
+            .map(|at| {
+                let text = format!("line {at}");
+                (at, Entry::new(None, Kind::Raw { text }))
+            })
+            .collect();
+        log.take(more);
+        assert_eq!(visible(&log, 40, 10), before);
+        scroll(&mut log, Action::Bottom, 43, 10);
+        assert_eq!(visible(&log, 40, 10).last(), Some(&(4999, 0)));
+    }
+
+    #[test]
+    fn pages_reach_both_ends_and_no_further() {
+        let mut log = log(25);
+        for _ in 0..9 {
+            scroll(&mut log, Action::PageUp, 43, 10);
+        }
+        assert_eq!(visible(&log, 40, 10).first(), Some(&(0, 0)));
+        for _ in 0..9 {
+            scroll(&mut log, Action::PageDown, 43, 10);
+        }
+        assert_eq!(visible(&log, 40, 10).last(), Some(&(24, 0)));
+    }
+
+    #[test]
+    fn every_entry_of_a_tall_log_is_reached_line_by_line() {
+        let mut log = LogState::default();
+        let output = (0..30)
+            .map(|n| n.to_string())
+            .collect::<Vec<_>>()
+            .join("\n");
+        let entry = Entry::new(
+            None,
+            Kind::Command {
+                command: "x".into(),
+                output,
+                exit: Some(0),
+                progress: Progress::Done,
+                duration_s: None,
+            },
+        );
+        log.take(vec![(0, entry.clone()), (1, entry)]);
+        log.unfolded.extend([0, 1]);
+        scroll(&mut log, Action::Top, 43, 10);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..80 {
+            seen.extend(visible(&log, 40, 10));
+            scroll(&mut log, Action::Down, 43, 10);
+        }
+        assert_eq!(seen.len(), 62);
+        assert_eq!(log.cursor, 1);
+    }
+}

@@ -1,0 +1,95 @@
+//! What is seen: text as snapshots, styles of chosen cells.
+
+use ratatui::style::{Color, Modifier};
+
+use crate::domain::Verdict;
+use crate::tui::caps::Depth;
+use crate::tui::fixture::{app, empty, gpu, press, render, runs, screen, settle, style_of};
+use crate::tui::msg::Msg;
+use crate::tui::state::App;
+use crate::tui::update::update;
+
+#[test]
+fn screens() {
+    for (width, height) in [(40, 10), (80, 24), (120, 40), (200, 60)] {
+        let mut app = app(width, height);
+        press(&mut app, "c n");
+        insta::assert_snapshot!(format!("cases_{width}x{height}"), screen(&app));
+        press(&mut app, "d");
+        insta::assert_snapshot!(format!("diff_{width}x{height}"), screen(&app));
+    }
+    let mut app = app(80, 24);
+    insta::assert_snapshot!("tasks_80x24", screen(&app));
+    press(&mut app, "l");
+    insta::assert_snapshot!("log_80x24", screen(&app));
+    press(&mut app, "u");
+    update(&mut app, Msg::Gpu(gpu(3)));
+    insta::assert_snapshot!("gpu_80x24", screen(&app));
+    let mut app = crate::tui::fixture::app(200, 60);
+    update(&mut app, Msg::Gpu(gpu(2)));
+    press(&mut app, "O");
+    insta::assert_snapshot!("operator_200x60", screen(&app));
+    press(&mut app, "A");
+    insta::assert_snapshot!("author_200x60", screen(&app));
+}
+
+#[test]
+fn too_small_says_so() {
+    let app = app(39, 9);
+    assert_eq!(
+        screen(&app).lines().next(),
+        Some("terminal too small (39x9)")
+    );
+}
+
+#[test]
+fn colours_tell_what_words_tell() {
+    let app = app(200, 60);
+    assert_eq!(style_of(&app, "OFFICIAL ONLY").fg, Some(Color::Magenta));
+    assert_eq!(style_of(&app, "FAILED").fg, Some(Color::Red));
+    assert_eq!(style_of(&app, "interrupted").fg, Some(Color::Yellow));
+    assert_eq!(style_of(&app, "✘").fg, Some(Color::Red));
+}
+
+#[test]
+fn the_focused_pane_has_the_accent_border() {
+    let mut app = app(200, 60);
+    assert_eq!(style_of(&app, "╭ 1 tasks").fg, Some(Color::Cyan));
+    press(&mut app, "c");
+    assert_eq!(style_of(&app, "╭ 1 tasks").fg, Some(Color::DarkGray));
+    assert_eq!(style_of(&app, "╭ 4 cases").fg, Some(Color::Cyan));
+}
+
+#[test]
+fn without_colours_the_selection_is_seen() {
+    let mut app = empty(120, 40, Depth::None);
+    settle(&mut app, App::first_effects());
+    let buf = render(&app);
+    assert!(
+        buf.content
+            .iter()
+            .all(|c| c.fg == Color::Reset && c.bg == Color::Reset)
+    );
+    assert!(
+        buf.content
+            .iter()
+            .any(|c| c.modifier.contains(Modifier::REVERSED))
+    );
+}
+
+#[test]
+fn the_verdict_words_stand_in_the_tree() {
+    let app = app(200, 60);
+    let shown = screen(&app);
+    for word in [
+        "OFFICIAL ONLY",
+        "FAILED",
+        "interrupted",
+        "not graded",
+        "off  3/12 prb   7/9",
+    ] {
+        assert!(shown.contains(word), "{word}\n{shown}");
+    }
+    assert_eq!(runs().len(), 3);
+    assert_eq!(Verdict::OfficialOnly.label(), "OFFICIAL ONLY");
+}
