@@ -206,11 +206,7 @@ fn only_the_cases_that_are_asked_for_run() {
         ("test_b.py", "raise RuntimeError('not to be imported')\n"),
     ]);
     let ids = ["tests/test_a.py::test_x[1]", "tests/test_a.py::test_gone"];
-    house.run.only = Some(
-        ids.iter()
-            .map(|i| CaseId((*i).into()))
-            .collect(),
-    );
+    house.run.only = Some(ids.iter().map(|i| CaseId((*i).into())).collect());
     let ran = house.run();
     ran.assert(&[("test_x[1]", Passed), ("test_gone", Outcome::Missing)]);
     ran.no_discrepancy();

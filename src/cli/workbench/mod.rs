@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
+use super::output;
 use crate::tui;
 
 pub fn run(context: &Context, theme: Option<String>) -> Result<Exit, Failure> {
@@ -16,7 +17,14 @@ pub fn run(context: &Context, theme: Option<String>) -> Result<Exit, Failure> {
     let backend = backend::Store::new(home, context.tasks_dir());
     let options = tui::Options::detect(theme);
     match tui::run(Arc::new(backend), &options) {
-        Ok(()) => Ok(Exit::Yes),
+        Ok(live) => {
+            match live {
+                0 => {}
+                1 => output::note("1 run goes on; infradev shows it again"),
+                n => output::note(&format!("{n} runs go on; infradev shows them again")),
+            }
+            Ok(Exit::Yes)
+        }
         Err(error @ (tui::WorkbenchError::Theme(_) | tui::WorkbenchError::NoTerminal)) => {
             Err(Failure::input(error.to_string()))
         }
