@@ -39,7 +39,11 @@ pub fn line(run: &Summary) -> String {
         Some(v) => v.label().to_string(),
         None => run.status.name().to_string(),
     };
-    let badges: Vec<String> = run.badges.iter().map(|b| format!(" [{}]", b.name())).collect();
+    let badges: Vec<String> = run
+        .badges
+        .iter()
+        .map(|b| format!(" [{}]", b.name()))
+        .collect();
     let badges = badges.concat();
     let cause = run
         .cause

@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 use super::interpreter::{Facts, candidates};
 use super::interpreter_cache::InterpreterCache;
 use super::mounts::Mounts;
-use crate::domain::hex;
 use super::types::{Environment, Request};
 use super::{EnvironmentError, client};
+use crate::domain::hex;
 use crate::domain::task::EnvironmentKind;
 
 pub(super) fn prepare(request: &Request, home: &Path) -> Result<Environment, EnvironmentError> {

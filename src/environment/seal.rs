@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::hex;
 use super::EnvironmentError;
+use crate::domain::hex;
 
 /// Name of the manifest beside the sealed folder.
 pub(super) const MANIFEST: &str = "manifest.txt";

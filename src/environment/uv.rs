@@ -12,9 +12,9 @@ use super::mounts::Mounts;
 use super::prepare::wait_for_lock;
 use super::requirements::{self, Requirement};
 use super::seal::{Sealed, is_whole, links_work};
-use crate::domain::hex;
 use super::types::{Environment, LinkMode, Progress, Request, Step};
 use super::{EnvironmentError, client, tool, uv_build};
+use crate::domain::hex;
 use crate::domain::task::EnvironmentKind;
 
 /// Changes where the same lock would be built differently.

@@ -28,35 +28,25 @@ pub(super) async fn calibration(
     recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Calibration, Stop> {
-    let mut all = Calibration {
-        schema: 1,
-        key: String::new(),
-        task: ground.task.id().into(),
-        created_s: now_s(),
-        engine: ground.engine,
-        environment: ground.environment.hash.clone(),
-        isolated: true,
-        runs: 1,
-        suites: BTreeMap::new(),
-    };
+    let mut all = empty(ground, "");
     let mut built = false;
     for suite in suites {
         let key = key(ground, *suite)?;
         let (known, fresh) = if let Some(known) = kept_calibration(home, &key)? {
             (known, false)
         } else {
-                let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
-                recorder.say(
-                    Level::Info,
-                    format!("{suite}: no calibration for this key; gold runs first, once"),
-                );
-                if let Some(spec) = ground.task.spec.build.as_ref().filter(|_| !built) {
-                    build_gold(ground, spec, isolated).await?;
-                    built = true;
-                }
-                let known = run_gold(ground, *suite, &key, recorder, isolated).await?;
-                keep_calibration(home, &known)?;
-                timer.stop();
+            let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
+            recorder.say(
+                Level::Info,
+                format!("{suite}: no calibration for this key; gold runs first, once"),
+            );
+            if let Some(spec) = ground.task.spec.build.as_ref().filter(|_| !built) {
+                build_gold(ground, spec, isolated).await?;
+                built = true;
+            }
+            let known = run_gold(ground, *suite, &key, recorder, isolated).await?;
+            keep_calibration(home, &known)?;
+            timer.stop();
             (known, true)
         };
         recorder.record(Event::Calibrated {
@@ -70,6 +60,21 @@ pub(super) async fn calibration(
         all.suites.extend(known.suites);
     }
     Ok(all)
+}
+
+/// A calibration without suites yet.
+fn empty(ground: &Ground, key: &str) -> Calibration {
+    Calibration {
+        schema: 1,
+        key: key.into(),
+        task: ground.task.id().into(),
+        created_s: now_s(),
+        engine: ground.engine,
+        environment: ground.environment.hash.clone(),
+        isolated: true,
+        runs: 1,
+        suites: BTreeMap::new(),
+    }
 }
 
 fn gold(ground: &Ground) -> Subjected {
@@ -100,17 +105,7 @@ async fn run_gold(
     recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Calibration, Stop> {
-    let none = Calibration {
-        schema: 1,
-        key: key.into(),
-        task: ground.task.id().into(),
-        created_s: now_s(),
-        engine: ground.engine,
-        environment: ground.environment.hash.clone(),
-        isolated: true,
-        runs: 1,
-        suites: BTreeMap::new(),
-    };
+    let none = empty(ground, key);
     let ran = one_suite(ground, &gold(ground), suite, &none, &[], recorder, isolated).await?;
     let results = match ran {
         SuiteResult::Ran {

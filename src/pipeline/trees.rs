@@ -58,68 +58,37 @@ impl Trees {
     pub fn open(home: &Home, task: &Task) -> Result<Self, Stop> {
         let spec = &task.spec;
         let input = |e: workspace::WorkspaceError| Stop::Input(e.to_string());
-        if let Some(base) = &spec.source.base {
-            let snapshot =
-                Snapshot::from_dir(&task.path(base), &home.snapshots()).map_err(input)?;
-            let patch = spec.gold.patch.as_deref().unwrap_or_default();
-            let file = task.path(patch);
-            let bytes = std::fs::read(&file)
-                .map_err(|e| Stop::Input(format!("{}: {e}", file.display())))?;
-            let gold = workspace::apply(&snapshot, &bytes)
-                .map_err(|e| {
-                    Stop::Input(format!(
-                        "{}: gold does not apply to base: {e}",
-                        file.display()
-                    ))
-                })?
-                .tree;
-            return Ok(Self {
-                base: snapshot.tree(),
-                gold,
-                snapshot,
-                gold_commit: None,
-            });
-        }
-        let repository = PathBuf::from(spec.source.git.as_deref().unwrap_or_default());
-        let base_commit = spec.source.base_commit.as_deref().unwrap_or_default();
         let only = &spec.source.only;
-        let snapshot =
-            Snapshot::from_git(&repository, base_commit, only, &home.snapshots()).map_err(input)?;
+        let repository = spec.source.git.as_deref().map(PathBuf::from);
+        let snapshot = match (&spec.source.base, &repository) {
+            (Some(base), _) => Snapshot::from_dir(&task.path(base), &home.snapshots()),
+            (None, repository) => {
+                let repository = repository.as_deref().unwrap_or(Path::new(""));
+                let commit = spec.source.base_commit.as_deref().unwrap_or_default();
+                Snapshot::from_git(repository, commit, only, &home.snapshots())
+            }
+        }
+        .map_err(input)?;
         let base = snapshot.tree();
-        if let Some(commit) = &spec.gold.commit {
-            let whole = snapshot
-                .import_git(&repository, commit, only)
-                .map_err(input)?;
-            // gold is the change outside the suites' folders: tests come with the suites
-            let mut gold = whole;
-            for suite in Suite::ALL {
-                if let Some(suite) = spec.suites.get(suite) {
+        let (gold, gold_commit) = match (&spec.gold.commit, &repository) {
+            (Some(commit), Some(repository)) => {
+                let whole = snapshot
+                    .import_git(repository, commit, only)
+                    .map_err(input)?;
+                // gold is the change outside the suites' folders: tests come with the suites
+                let mut gold = whole;
+                for suite in Suite::ALL.iter().filter_map(|s| spec.suites.get(*s)) {
                     gold = snapshot.graft(gold, base, &suite.into).map_err(input)?;
                 }
+                (gold, Some(whole))
             }
-            return Ok(Self {
-                base,
-                gold,
-                snapshot,
-                gold_commit: Some(whole),
-            });
-        }
-        let file = task.path(spec.gold.patch.as_deref().unwrap_or_default());
-        let bytes =
-            std::fs::read(&file).map_err(|e| Stop::Input(format!("{}: {e}", file.display())))?;
-        let gold = workspace::apply(&snapshot, &bytes)
-            .map_err(|e| {
-                Stop::Input(format!(
-                    "{}: gold does not apply to base: {e}",
-                    file.display()
-                ))
-            })?
-            .tree;
+            _ => (gold_patch(&snapshot, task)?, None),
+        };
         Ok(Self {
+            snapshot,
             base,
             gold,
-            snapshot,
-            gold_commit: None,
+            gold_commit,
         })
     }
 
@@ -222,6 +191,16 @@ impl Trees {
             }
         }
     }
+}
+
+/// Base with the task's gold patch.
+fn gold_patch(snapshot: &Snapshot, task: &Task) -> Result<Oid, Stop> {
+    let file = task.path(task.spec.gold.patch.as_deref().unwrap_or_default());
+    let input = |what: String| Stop::Input(format!("{}: {what}", file.display()));
+    let bytes = std::fs::read(&file).map_err(|e| input(e.to_string()))?;
+    workspace::apply(snapshot, &bytes)
+        .map(|applied| applied.tree)
+        .map_err(|e| input(format!("gold does not apply to base: {e}")))
 }
 
 fn patched(file: &workspace::AppliedFile) -> PatchedFile {

@@ -5,7 +5,7 @@ use std::path::Path;
 use git2::{Delta, DiffOptions, Oid, Patch};
 
 use super::{Snapshot, WorkspaceError};
-use crate::diff::patch::Change;
+use crate::diff::patch::{Change, quote};
 
 /// A whole patch: binary data, full ids, no renames; our own apply and git's take it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,11 @@ impl Snapshot {
                 removed: 0,
                 binary: false,
             };
-            if let Some(mut patch) = Patch::from_diff(&diff, index).map_err(git())? {
+            if change == Change::Modify && delta.old_file().id() == delta.new_file().id() {
+                // libgit2 prints "Binary files differ" for a binary file whose mode alone changed
+                let modes = [delta.old_file().mode(), delta.new_file().mode()].map(u32::from);
+                mode_only(&mut found.patch, &stat.path, modes);
+            } else if let Some(mut patch) = Patch::from_diff(&diff, index).map_err(git())? {
                 stat.binary = patch.delta().flags().is_binary();
                 if !stat.binary {
                     (_, stat.added, stat.removed) = patch.line_stats().map_err(git())?;
@@ -82,4 +86,12 @@ impl Snapshot {
         let now = self.import_dir(work)?;
         self.diff_trees(self.tree(), now)
     }
+}
+
+fn mode_only(patch: &mut Vec<u8>, path: &[u8], [old, new]: [u32; 2]) {
+    patch.extend_from_slice(b"diff --git ");
+    patch.extend_from_slice(&quote(&[b"a/", path].concat()));
+    patch.push(b' ');
+    patch.extend_from_slice(&quote(&[b"b/", path].concat()));
+    patch.extend_from_slice(format!("\nold mode {old:06o}\nnew mode {new:06o}\n").as_bytes());
 }

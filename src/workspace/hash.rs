@@ -5,9 +5,9 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::hex;
 use super::WorkspaceError;
 use super::walk::{Kind, content, walk};
+use crate::domain::hex;
 
 /// SHA-256 over the paths, modes and bytes of `dir`, in hexadecimal: equal exactly where the
 /// trees are equal. `.git` and `__pycache__` do not count, times and empty folders neither.

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::hash::hash_tree;
-use crate::domain::hex;
 use super::import::{Odd, Source, folder};
 use super::lock::lock;
 use super::tree;
 use super::{WorkspaceError, write};
+use crate::domain::hex;
 
 const RECORD: &str = "snapshot.json";
 

@@ -280,10 +280,10 @@ def test_bomb():
 def test_after(): pass
 ",
     )])
-    .case_limit(4.0);
+    .case_limit(10.0);
     house.limits.processes = 64;
     let ran = house.run();
     assert!(!ran.case("test_bomb").outcome.passed());
     assert_eq!(ran.case("test_after").outcome, Passed, "{}", ran.story());
-    ran.case_within("test_bomb", Duration::from_secs(4) + GRACE);
+    ran.case_within("test_bomb", Duration::from_secs(10) + GRACE);
 }

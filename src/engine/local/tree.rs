@@ -45,6 +45,22 @@ pub(super) fn list(isolation: Isolation) -> io::Result<Vec<Task>> {
     Ok(tasks)
 }
 
+/// How many there are besides ourselves, the dead among them. In a crowd that wants the processor
+/// we get little of it, and this takes a tenth of what [`list`] does. Counts in a process
+/// namespace; elsewhere it knows of none.
+pub(super) fn count(isolation: Isolation) -> u64 {
+    if isolation == Isolation::None {
+        return 0;
+    }
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter(|e| {
+        e.file_name()
+            .to_str()
+            .is_some_and(|n| n.parse::<i32>().is_ok())
+    });
+    (pids.count() as u64).saturating_sub(1)
+}
+
 pub(super) fn has_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::ESRCH as i32)
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 
 use super::super::{Isolation, Limits};
-use super::tree::{Task, has_gone, list};
+use super::tree::{Task, count, has_gone, list};
 
 /// Between two checks while anything runs.
 pub(super) const TICK: Duration = Duration::from_millis(50);
@@ -70,8 +70,20 @@ impl Watch {
         if self.growing { GROWING_TICK } else { TICK }
     }
 
+    fn too_many(&self, threads: u64) -> Hit {
+        let limit = self.limits.processes;
+        Hit {
+            limit: "processes",
+            detail: format!("{threads} processes and threads, over the limit of {limit}"),
+        }
+    }
+
     /// Looks once. An error means that we cannot see: the caller ends the sandbox.
     pub(super) fn check(&mut self) -> io::Result<Option<Hit>> {
+        let crowd = count(self.isolation);
+        if crowd > 2 * self.limits.processes {
+            return Ok(Some(self.too_many(crowd)));
+        }
         let tasks = list(self.isolation)?;
         if tasks.is_empty() {
             (self.threads, self.growing) = (0, false);
@@ -81,11 +93,7 @@ impl Watch {
         self.growing = threads > self.threads;
         self.threads = threads;
         if threads > self.limits.processes {
-            let limit = self.limits.processes;
-            return Ok(Some(Hit {
-                limit: "processes",
-                detail: format!("{threads} processes and threads, over the limit of {limit}"),
-            }));
+            return Ok(Some(self.too_many(threads)));
         }
         self.ticks = self.ticks.wrapping_add(1);
         if self.ticks % DESCRIPTOR_TICKS == 1 {

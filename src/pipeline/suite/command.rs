@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::reporter::REPORTER;
-use crate::domain::hex;
 use super::spec::{SuiteError, SuiteRun};
 use super::tally::Plan;
+use crate::domain::hex;
 use crate::engine::{Isolation, ProcessSpec, Sandbox};
 
 /// Options of `assets/reporter/runner.py`, which explains them.
