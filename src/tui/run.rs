@@ -62,8 +62,9 @@ pub enum WorkbenchError {
     Terminal(#[from] io::Error),
 }
 
-/// Opens the workbench and returns when it is left. Must not be called inside a runtime.
-pub fn run(backend: Arc<dyn Backend>, options: &Options) -> Result<(), WorkbenchError> {
+/// Opens the workbench and returns when it is left, with the number of runs that go on without
+/// it. Must not be called inside a runtime.
+pub fn run(backend: Arc<dyn Backend>, options: &Options) -> Result<usize, WorkbenchError> {
     let theme = Theme::bundled(&options.theme, options.caps.depth)?;
     let ui = Ui::new(theme, options.caps, options.utc_offset_s, backend.label());
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -104,7 +105,11 @@ struct Session {
     panic_key: bool,
 }
 
-async fn session(backend: Arc<dyn Backend>, ui: Ui, panic_key: bool) -> Result<(), WorkbenchError> {
+async fn session(
+    backend: Arc<dyn Backend>,
+    ui: Ui,
+    panic_key: bool,
+) -> Result<usize, WorkbenchError> {
     let mut signals = Signals::new()?;
     let screen = Screen::enter()?;
     let size = screen.size();
@@ -204,7 +209,8 @@ async fn session(backend: Arc<dyn Backend>, ui: Ui, panic_key: bool) -> Result<(
         }
     }
     drop(watch);
-    Ok(())
+    let live = session.app.runs.iter().filter(|run| run.status.live());
+    Ok(live.count())
 }
 
 impl Session {

@@ -3,23 +3,7 @@
 mod backend;
 mod logs;
 mod machine;
+mod open;
 mod watch;
 
-use std::sync::Arc;
-
-use super::context::Context;
-use super::exit::{Exit, Failure};
-use crate::tui;
-
-pub fn run(context: &Context, theme: Option<String>) -> Result<Exit, Failure> {
-    let home = context.home()?;
-    let backend = backend::Store::new(home, context.tasks_dir());
-    let options = tui::Options::detect(theme);
-    match tui::run(Arc::new(backend), &options) {
-        Ok(()) => Ok(Exit::Yes),
-        Err(error @ (tui::WorkbenchError::Theme(_) | tui::WorkbenchError::NoTerminal)) => {
-            Err(Failure::input(error.to_string()))
-        }
-        Err(error @ tui::WorkbenchError::Terminal(_)) => Err(Failure::machinery(error.to_string())),
-    }
-}
+pub use open::run;

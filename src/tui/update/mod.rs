@@ -1,107 +1,13 @@
 //! The one place where state changes: a message in, effects out. No I/O and no clock here; the
-//! loop sets [`App::now_s`] before each call.
+//! loop sets [`super::state::App::now_s`] before each call.
 
 mod answers;
 mod diffs;
+mod dispatch;
 mod keys;
 mod prompts;
 mod scroll;
 mod target;
 
+pub use dispatch::update;
 pub use target::retarget;
-
-use super::backend::Change;
-use super::effect::Effect;
-use super::layout::PaneKind;
-use super::msg::Msg;
-use super::overlays::Overlay;
-use super::state::App;
-
-/// Seconds between looks at runs whose worker may have died: that leaves no trace in the store.
-const LIVENESS_S: f64 = 2.0;
-
-pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
-    match msg {
-        Msg::Key(key) => keys::key(app, key),
-        Msg::Paste(text) => {
-            if let Some(Overlay::Prompt(prompt)) = &mut app.overlay {
-                prompt.insert(&text);
-                prompts::changed(app);
-                app.dirty = true;
-            }
-        }
-        Msg::Resize(width, height) => {
-            app.size = (width, height);
-            app.dirty = true;
-        }
-        Msg::ToastOver => {
-            if app.toast.as_ref().is_some_and(|t| t.until_s <= app.now_s) {
-                app.toast = None;
-                app.dirty = true;
-            }
-        }
-        Msg::Tick => tick(app),
-        Msg::Resumed => {
-            app.ask(Effect::Repaint);
-            app.dirty = true;
-        }
-        Msg::Toast(text) => app.complain(text),
-        Msg::Changed(change) => changed(app, &change),
-        Msg::Gpu(view) => {
-            app.gpu.take(view);
-            app.touch(PaneKind::Gpu);
-        }
-        answer => answers::take(app, answer),
-    }
-    scroll::settle(app);
-    std::mem::take(&mut app.effects)
-}
-
-fn tick(app: &mut App) {
-    if !app.wants_tick() {
-        return;
-    }
-    app.dirty = true;
-    if app.now_s - app.liveness_s < LIVENESS_S {
-        return;
-    }
-    app.liveness_s = app.now_s;
-    let live: Vec<_> = app
-        .runs
-        .iter()
-        .filter(|run| run.status.live())
-        .map(|run| run.id.clone())
-        .collect();
-    for run in live {
-        app.ask(Effect::LoadRun(run));
-    }
-}
-
-fn changed(app: &mut App, change: &Change) {
-    match change {
-        Change::Tasks => app.ask(Effect::LoadTasks),
-        Change::Runs => app.ask(Effect::LoadRuns),
-        Change::Run(run) => {
-            let followed = [app.open.as_mut(), app.rerun.as_mut()]
-                .into_iter()
-                .flatten()
-                .find(|open| open.id == *run);
-            let Some(open) = followed else {
-                app.ask(Effect::LoadRun(run.clone()));
-                return;
-            };
-            if open.reading {
-                // the answer on its way may lack the newest lines: look once more after it
-                open.again = true;
-            } else {
-                open.reading = true;
-                let from = open.next;
-                app.ask(Effect::LoadJournal {
-                    run: run.clone(),
-                    from,
-                });
-            }
-            target::read_on(app);
-        }
-    }
-}

@@ -96,6 +96,7 @@ pub fn settle(app: &mut App) {
                 };
                 app.cases.offset = into_view(app.cases.offset, target, rows);
             }
+            PaneKind::Diff => app.diff.fit(usize::from(block.width)),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::{Stage, Suite};
-use crate::tui::backend::Count;
+use crate::tui::backend::{Count, RunStatus};
 use crate::tui::layout::{PaneKind, split_left, split_top};
 use crate::tui::panes::words;
 use crate::tui::state::{App, OpenRun};
@@ -12,7 +12,7 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures, meter};
 
-use super::state::{CaseRow, shown_subject};
+use super::state::{CaseRow, Mark, shown_subject};
 use super::why;
 
 /// Where the list and the story stand inside a pane's border.
@@ -97,6 +97,7 @@ fn title(canvas: &Canvas<'_>) -> Title {
         left.push(Span::raw("  "));
         left.push(canvas.span(role, word));
     }
+    left.extend(rerun_words(canvas));
     let mut right = Vec::new();
     if app.cases.only_rejected {
         let (pass, fail) = if app.ui.glyphs.unicode {
@@ -122,6 +123,32 @@ fn title(canvas: &Canvas<'_>) -> Title {
         right.push(canvas.span(Role::Failed, format!("{} rejected", app.cases.rejected())));
     }
     Title { left, right }
+}
+
+/// How the newest rerun of cases stands.
+fn rerun_words(canvas: &Canvas<'_>) -> Vec<Span<'static>> {
+    let app = canvas.app;
+    let Some(summary) = app.rerun.as_ref().and_then(|run| app.summary(&run.id)) else {
+        return Vec::new();
+    };
+    let sign = if app.ui.glyphs.unicode { "↻" } else { "@" };
+    let (words, role) = if summary.status == RunStatus::Finished && summary.fault.is_none() {
+        let rows = app.cases.all.iter();
+        let again: Vec<Mark> = rows
+            .map(|row| row.rerun)
+            .filter(|mark| matches!(mark, Mark::Done(_)))
+            .collect();
+        let passed = again
+            .iter()
+            .filter(|mark| matches!(mark, Mark::Done(outcome) if outcome.passed()));
+        (
+            format!("{}/{} passed again", passed.count(), again.len()),
+            Role::Text,
+        )
+    } else {
+        words::standing(app, summary)
+    };
+    vec![canvas.dim(format!("  {sign} ")), canvas.span(role, words)]
 }
 
 /// The suite that runs now, how far it is, and its rate in cases a second.
@@ -261,7 +288,7 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
         words::glyph(app, row.this),
         Span::raw(" "),
     ];
-    if app.rerun.is_some() && row.rerun != super::Mark::Unknown {
+    if app.rerun.is_some() && row.rerun != Mark::Unknown {
         left.push(canvas.dim(if app.ui.glyphs.unicode { "↻" } else { "@" }));
         left.push(words::glyph(app, row.rerun));
         left.push(Span::raw(" "));

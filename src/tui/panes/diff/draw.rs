@@ -26,7 +26,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         return;
     }
     let mut area = inner.area;
-    if app.diff.files.len() > 1 && area.width >= 110 {
+    if app.diff.files.len() > 1 && area.width >= 124 {
         let (list, rest) = split_left(area, 30);
         draw_files(&mut inner.part(list), true);
         area = rest;

@@ -11,6 +11,9 @@ use crate::tui::state::Comparison;
 /// Unchanged lines shown around a change.
 pub const CONTEXT: u32 = 3;
 
+/// Two sides beside each other need this many columns; below, one stands under the other.
+pub const WIDE: usize = 92;
+
 /// Both sides of a file, compared. Made on a worker thread.
 #[derive(Clone, Debug)]
 pub struct DiffFile {
@@ -50,6 +53,8 @@ pub struct DiffState {
     /// Base is the left side instead of gold.
     pub against_base: bool,
     pub unified: bool,
+    /// The reader chose the view; else the pane's width does.
+    pub view_chosen: bool,
     /// Unchanged lines are shown.
     pub unfolded: bool,
     /// What `files` belongs to.
@@ -189,7 +194,20 @@ impl DiffState {
     }
 
     pub fn toggle_view(&mut self) {
-        self.unified = !self.unified;
+        self.view_chosen = true;
+        self.set_unified(!self.unified);
+    }
+
+    /// Takes the view that fits a pane of so many columns, unless one was chosen.
+    pub fn fit(&mut self, columns: usize) {
+        let unified = columns < WIDE;
+        if !self.view_chosen && unified != self.unified {
+            self.set_unified(unified);
+        }
+    }
+
+    fn set_unified(&mut self, unified: bool) {
+        self.unified = unified;
         let layout = self.layout();
         self.keep_place(|shown| shown.rows.set_layout(&shown.file.diff, layout));
     }

@@ -289,8 +289,11 @@ fn usage_words(usage: Usage, cost_usd: Option<f64>, total: bool) -> String {
     if usage.reasoning > 0 {
         words = format!("{words} reason {}", figures::tokens(usage.reasoning));
     }
-    if let Some(cost) = cost_usd {
-        words = format!("{words} · ${cost:.2}");
+    // a cost of nothing is not told by most streams: it is unknown
+    match cost_usd {
+        Some(cost) if cost >= 0.01 => words = format!("{words} · ${cost:.2}"),
+        Some(cost) if cost > 0.0 => words = format!("{words} · ${cost:.4}"),
+        _ => {}
     }
     if total {
         words.push_str(" in all");
