@@ -97,7 +97,7 @@ pub enum Event {
     },
     PatchApplied {
         subject: Subject,
-        /// `git` (as it stands), `three_way`, or `none` for base.
+        /// `exact`, `offset` or `three-way`; `edits` by symbol; `commit` for gold of a repository.
         method: String,
         files: Vec<PatchedFile>,
     },
