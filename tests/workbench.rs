@@ -2,17 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use expectrl::Session;
+
+mod common;
 use expectrl::session::OsSession;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_infradev");
 
 struct Pty {
     session: OsSession,
-    _dir: tempfile::TempDir,
+    dir: Option<tempfile::TempDir>,
     screen: vt100::Parser,
     seen: Vec<u8>,
     /// The workbench's command line.
@@ -23,11 +26,17 @@ impl Pty {
     /// Starts the workbench, or a shell line around it (`$W` is the workbench's command).
     fn start(shell: Option<&str>, env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("tasks")).unwrap();
-        let command = format!(
-            "'{BINARY}' --home '{0}/home' --tasks '{0}/tasks'",
-            dir.path().display()
-        );
+        let tasks = dir.path().join("tasks");
+        std::fs::create_dir(&tasks).unwrap();
+        let home = dir.path().join("home");
+        let mut pty = Self::start_on(&home, &tasks, shell, env);
+        pty.dir = Some(dir);
+        pty
+    }
+
+    fn start_on(home: &Path, tasks: &Path, shell: Option<&str>, env: &[(&str, &str)]) -> Self {
+        let (home, tasks) = (home.display(), tasks.display());
+        let command = format!("'{BINARY}' --home '{home}' --tasks '{tasks}'");
         let line = match shell {
             Some(line) => line.replace("$W", &command),
             None => format!("exec {command}"),
@@ -41,7 +50,7 @@ impl Pty {
         session.get_process_mut().set_window_size(100, 30).unwrap();
         Self {
             session,
-            _dir: dir,
+            dir: None,
             screen: vt100::Parser::new(30, 100, 0),
             seen: Vec::new(),
             command,
@@ -66,7 +75,11 @@ impl Pty {
     }
 
     fn wait_for(&mut self, text: &str) {
-        let end = Instant::now() + Duration::from_secs(20);
+        self.wait_long_for(text, Duration::from_secs(20));
+    }
+
+    fn wait_long_for(&mut self, text: &str, time: Duration) {
+        let end = Instant::now() + time;
         while !self.screen.screen().contents().contains(text) {
             assert!(
                 Instant::now() < end,
@@ -280,5 +293,58 @@ fn without_colours_nothing_is_reset_and_no_colour_is_sent() {
     let told = String::from_utf8_lossy(&pty.seen).into_owned();
     assert!(!told.contains("\u{1b}[38;5"), "{told:?}");
     pty.send("qq");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
+
+/// The newest run's status and verdict, as another program sees them.
+fn newest(home: &Path, tasks: &Path) -> (String, String) {
+    let output = common::infradev(home, tasks)
+        .args(["runs", "--json"])
+        .output()
+        .unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = document["runs"].as_array().unwrap().last().unwrap().clone();
+    let text = |key: &str| run[key].as_str().unwrap_or_default().to_owned();
+    (text("status"), text("verdict"))
+}
+
+#[test]
+fn a_key_grades_and_the_run_goes_on_without_the_workbench() {
+    // a home of its own for the runs, an environment that the other tests may have built
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    for shared in ["env", "cache", "tools"] {
+        let from = common::home().join(shared);
+        std::fs::create_dir_all(&from).unwrap();
+        std::os::unix::fs::symlink(&from, home.join(shared)).unwrap();
+    }
+    let tasks = common::tasks();
+    let mut pty = Pty::start_on(&home, &tasks, None, &[]);
+    pty.wait_for("not graded");
+    pty.send("g");
+    pty.wait_for("1 running");
+    // gold's outcomes come case by case while the submission's are waited for
+    pty.wait_long_for("off ✔", Duration::from_secs(240));
+    let pid = nix::unistd::Pid::from_raw(pty.pid());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert!(pty.ended(Duration::from_secs(3)));
+    pty.assert_restored();
+    pty.wait_for_bytes(b"1 run goes on");
+    let end = Instant::now() + Duration::from_secs(240);
+    loop {
+        let (status, verdict) = newest(&home, &tasks);
+        if status == "finished" {
+            assert!(!verdict.is_empty());
+            break;
+        }
+        assert_eq!(status, "running");
+        assert!(Instant::now() < end, "the run does not end");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // opened again, it shows what came out
+    pty = Pty::start_on(&home, &tasks, None, &[]);
+    pty.wait_for("OFFICIAL ONLY");
+    pty.send("q");
     assert!(pty.ended(Duration::from_secs(3)));
 }

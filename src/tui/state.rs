@@ -94,6 +94,14 @@ impl OpenRun {
         }
         self.next = chunk.next;
         self.status = chunk.status;
+        if self.state.finished() && self.status.live() {
+            // the worker is about to leave
+            self.status = if self.state.cancelled {
+                RunStatus::Cancelled
+            } else {
+                RunStatus::Finished
+            };
+        }
         self.loaded = true;
         keys
     }

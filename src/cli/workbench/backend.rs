@@ -155,8 +155,12 @@ impl Backend for Store {
     fn journal(&self, run: &RunId, from: u64) -> Answer<JournalChunk> {
         let run = self.home.run(run);
         let mut chunk = logs::journal(&run.journal_path(), from)?;
-        let summary = Summary::of(&run).map_err(BackendError::new)?;
-        chunk.status = status(summary.status);
+        // a held lock tells without folding the whole journal for each new line of it
+        chunk.status = if store::Lock::is_held(&run.lock_path()) {
+            RunStatus::Running
+        } else {
+            status(Summary::of(&run).map_err(BackendError::new)?.status)
+        };
         Ok(chunk)
     }
 

@@ -308,7 +308,7 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
     let used = Line::from(left.clone()).width();
     let room = canvas.width().saturating_sub(used + right.width());
     let (name, file) = split_id(row.id.as_str());
-    let name = text::cut(name, room, app.ui.glyphs.ellipsis);
+    let name = cut_name(name, room, app.ui.glyphs.ellipsis);
     let spare = room.saturating_sub(text::width(&name) + 2);
     let role = if row.rejected() {
         Role::Strong
@@ -324,10 +324,42 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
     canvas.put_right(at, &right);
 }
 
+/// A test's name in so many columns; its parameters tell siblings apart and are kept.
+fn cut_name(name: &str, room: usize, ellipsis: &str) -> String {
+    if text::width(&text::clean(name)) > room
+        && let Some(at) = name.find('[')
+    {
+        let (function, parameters) = name.split_at(at);
+        let wide = text::width(&text::clean(parameters));
+        if wide * 2 <= room {
+            return text::cut(function, room - wide, ellipsis) + &text::clean(parameters);
+        }
+    }
+    text::cut(name, room, ellipsis)
+}
+
 /// The test's name, and the file it stands in.
 fn split_id(id: &str) -> (&str, &str) {
     match id.split_once("::") {
         Some((file, name)) => (name, file),
         None => (id, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_survive_a_cut() {
+        assert_eq!(
+            cut_name("test_mean_not_sum[2-6]", 16, "…"),
+            "test_mean_…[2-6]"
+        );
+        assert_eq!(cut_name("test_mean_not_sum", 8, "…"), "test_me…");
+        assert_eq!(
+            cut_name("test[a very long parameter]", 12, "…"),
+            "test[a very…"
+        );
     }
 }
