@@ -73,14 +73,10 @@ fn problem(file: PathBuf, message: String, mend: &str) -> Problem {
 }
 
 fn applies(trees: &Trees, file: &std::path::Path) -> Result<(), String> {
-    let patch = if file.extension().is_some_and(|e| e == "toml") {
-        let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
-        Patch::Edits {
-            text,
-            file: file.to_path_buf(),
-        }
-    } else {
-        Patch::Bytes(std::fs::read(file).map_err(|e| e.to_string())?)
+    let patch = match Patch::read(file) {
+        Ok(patch) => patch,
+        Err(Stop::Input(message) | Stop::Fault(message)) => return Err(message),
+        Err(Stop::Cancelled) => return Err("cancelled".into()),
     };
     match trees.change(&patch) {
         Ok(_) => Ok(()),

@@ -116,10 +116,7 @@ fn tree_of(trees: &Trees, task: &Task, source: &Source) -> Result<Oid, String> {
     };
     let patch = match file {
         None => Patch::Missing,
-        Some(file) => {
-            let bytes = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-            Patch::Bytes(bytes)
-        }
+        Some(file) => Patch::read(&file).map_err(words)?,
     };
     match trees.change(&patch) {
         Ok(changed) => Ok(changed.tree),

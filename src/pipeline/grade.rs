@@ -203,21 +203,16 @@ fn read_patch(run: &RunDir, source: &Source) -> Result<Option<Patch>, Stop> {
         return Ok(None);
     }
     let edits = run.edits_path();
-    if edits.is_file() {
-        let text = std::fs::read_to_string(&edits)
-            .map_err(|e| Stop::Input(format!("{}: {e}; save it as UTF-8", edits.display())))?;
-        return Ok(Some(Patch::Edits { text, file: edits }));
-    }
-    let path = run.patch_path();
-    match std::fs::read(&path) {
-        Ok(bytes) => Ok(Some(Patch::Bytes(bytes))),
+    let file = if edits.is_file() {
+        edits
+    } else {
+        run.patch_path()
+    };
+    Ok(Some(match (Patch::read(&file)?, source) {
         // gold of a repository commit is a tree, not a patch file
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && *source == Source::Gold => {
-            Ok(Some(Patch::Gold))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Some(Patch::Missing)),
-        Err(e) => Err(Stop::Fault(format!("{}: {e}", path.display()))),
-    }
+        (Patch::Missing, Source::Gold) => Patch::Gold,
+        (patch, _) => patch,
+    }))
 }
 
 /// Applies the patch; a refusal is noted and gives no tree.

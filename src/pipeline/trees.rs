@@ -34,6 +34,26 @@ pub enum Patch {
     Gold,
 }
 
+impl Patch {
+    /// A patch file, or edits by symbol where it is TOML; missing where there is no file.
+    pub fn read(file: &Path) -> Result<Self, Stop> {
+        let input = |e: &dyn std::fmt::Display| Stop::Input(format!("{}: {e}", file.display()));
+        let bytes = match std::fs::read(file) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::Missing),
+            Err(e) => return Err(input(&e)),
+        };
+        if file.extension().is_none_or(|e| e != "toml") {
+            return Ok(Self::Bytes(bytes));
+        }
+        let text = String::from_utf8(bytes).map_err(|e| input(&e))?;
+        Ok(Self::Edits {
+            text,
+            file: file.to_path_buf(),
+        })
+    }
+}
+
 /// What a patch made of base.
 pub struct Changed {
     pub tree: Oid,
