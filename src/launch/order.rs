@@ -24,7 +24,7 @@ pub enum OrderError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    #[error("{path}: {source}; the patch must be readable")]
+    #[error("{path}: {source}; the patch must be a readable file")]
     Patch {
         path: PathBuf,
         source: std::io::Error,
@@ -34,6 +34,13 @@ pub enum OrderError {
 /// Writes a run's directory and starts its worker.
 pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderError> {
     let patch = patch_of(task, &order.source);
+    if let Some(path) = &patch {
+        // before there is a run: bad input leaves nothing behind
+        readable(path).map_err(|source| OrderError::Patch {
+            path: path.clone(),
+            source,
+        })?;
+    }
     let run = RunDir::create(home, |id| Manifest {
         schema: 1,
         run: id,
@@ -59,6 +66,13 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
     }
     start_worker(home, &run)?;
     Ok(run)
+}
+
+fn readable(path: &std::path::Path) -> std::io::Result<()> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("no plain file"));
+    }
+    std::fs::File::open(path).map(drop)
 }
 
 /// The file that is graded; none for base, and where the agent left none.

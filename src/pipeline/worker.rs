@@ -64,7 +64,8 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
             recorder.record(Event::Cancelled {
                 by: "request".into(),
             });
-            1
+            // nothing was graded, so it is not a no
+            3
         }
         Err(Stop::Input(message)) => {
             recorder.record(Event::Fault {

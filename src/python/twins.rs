@@ -1,5 +1,9 @@
 //! Must-fail twins of tests (DESIGN.md, The judge's mechanics): the same file, in which every
-//! test's body begins with a `raise`. A twin that is reported as passed was not run by pytest.
+//! test's body begins with a comparison that fails. A twin that is reported as passed was not run
+//! by pytest. The comparison is of numbers that differ from test to test and from run to run, so
+//! that neither its message nor its text is one that code could wait for.
+
+use sha2::{Digest, Sha256};
 
 use super::symbols::{Function, Module, ParseError};
 
@@ -7,24 +11,21 @@ use super::symbols::{Function, Module, ParseError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
     pub text: String,
-    /// Qualified names of the functions that raise now.
+    /// Qualified names of the functions that fail now.
     pub functions: Vec<String>,
 }
 
-/// Makes every test function and method of a file raise `AssertionError("<nonce>")` before its
-/// first statement. Lines keep their numbers, but for those after a body that begins with a
+/// Makes every test function and method of a file fail before its first statement; `nonce` decides
+/// on which numbers. Lines keep their numbers, but for those after a body that begins with a
 /// statement that has a block of its own: such a body grows by a line.
 pub fn twin(text: &str, nonce: &str) -> Result<Twin, ParseError> {
     let module = Module::parse(text)?;
-    // the nonce is ours, but a quote in it must not end the string
-    let nonce: String = nonce.chars().filter(char::is_ascii_alphanumeric).collect();
-    let raise = format!("raise AssertionError(\"{nonce}\")");
     let (mut out, mut at, mut functions) = (String::new(), 0, Vec::new());
     for function in module.functions() {
         if function.nested || !is_test(&function) {
             continue;
         }
-        let (place, words) = insertion(&function, &raise);
+        let (place, words) = insertion(&function, &failing(nonce, functions.len()));
         out.push_str(&text[at..place]);
         out.push_str(&words);
         at = place;
@@ -41,6 +42,20 @@ pub fn twin(text: &str, nonce: &str) -> Result<Twin, ParseError> {
 fn is_test(function: &Function) -> bool {
     let name = function.name.rsplit('.').next().unwrap_or_default();
     name.starts_with("test") || name.starts_with("Test")
+}
+
+/// A comparison that fails, as a test's own would.
+fn failing(nonce: &str, index: usize) -> String {
+    let digest = Sha256::digest(format!("{nonce} {index}"));
+    let small = u32::from(u16::from_le_bytes([digest[0], digest[1]])) % 1000;
+    let large = small + 1 + u32::from(digest[2]) % 97;
+    let part = digest[3] % 10;
+    match digest[4] % 4 {
+        0 => format!("assert {small} == {large}"),
+        1 => format!("assert {large}.{part} == {small}.{part}"),
+        2 => format!("assert {large} <= {small}"),
+        _ => format!("assert {small}.{part} > {large}.{part}"),
+    }
 }
 
 fn insertion(function: &Function, raise: &str) -> (usize, String) {
@@ -61,6 +76,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_twins_comparison_always_fails() {
+        for index in 0..2000 {
+            let text = failing("n", index);
+            let words: Vec<&str> = text.split(' ').collect();
+            let (left, right): (f64, f64) = (words[1].parse().unwrap(), words[3].parse().unwrap());
+            let holds = match words[2] {
+                "==" => (left - right).abs() < 1e-9,
+                "<=" => left <= right,
+                _ => left > right,
+            };
+            assert!(!holds, "{text}");
+        }
+    }
 
     #[test]
     fn every_shape_of_a_test() {
@@ -91,15 +121,15 @@ class TestA:
     def helper(self): pass
 "#;
         let twin = twin(text, "n0").unwrap();
-        let r = "raise AssertionError(\"n0\")";
+        let r = |index| failing("n0", index);
         let expected = text
-            .replace("    assert 1\n@", &format!("    {r}; assert 1\n@"))
-            .replace("lines.\"\"\"", &format!("lines.\"\"\"; {r}"))
-            .replace(": assert 1;", &format!(": {r}; assert 1;"))
-            .replace("\"doc\"", &format!("\"doc\"; {r}"))
+            .replace("    assert 1\n@", &format!("    {}; assert 1\n@", r(0)))
+            .replace("lines.\"\"\"", &format!("lines.\"\"\"; {}", r(1)))
+            .replace(": assert 1;", &format!(": {}; assert 1;", r(2)))
+            .replace("\"doc\"", &format!("\"doc\"; {}", r(3)))
             .replace(
                 "            with x",
-                &format!("            {r}\n            with x"),
+                &format!("            {}\n            with x", r(4)),
             );
         assert_eq!(twin.text, expected);
         assert_eq!(
@@ -175,12 +205,10 @@ class TestA:
                 .filter(|f| !f.nested && is_test(f))
                 .collect();
             prop_assert_eq!(tests.len(), twin.functions.len());
-            for test in tests {
+            for (index, test) in tests.into_iter().enumerate() {
                 let first = test.first.as_ref().unwrap();
-                prop_assert_eq!(
-                    &twin.text[first.range.clone()],
-                    "raise AssertionError(\"n0\")"
-                );
+                let expected = failing("n0", index);
+                prop_assert_eq!(&twin.text[first.range.clone()], expected.as_str());
             }
             let original = Module::parse(&text).unwrap().functions().len();
             prop_assert_eq!(functions.len(), original);

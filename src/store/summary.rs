@@ -83,7 +83,8 @@ impl Summary {
             status,
             engine: state.engine,
             verdict: match status {
-                RunStatus::Fault => Some(Verdict::Fault),
+                // bad input (exit 2) is nobody's fault but the order's: no verdict
+                RunStatus::Fault => (state.exit != Some(2)).then_some(Verdict::Fault),
                 _ => grade.map(|g| g.verdict),
             },
             badges: grade.map(|g| g.badges.clone()).unwrap_or_default(),

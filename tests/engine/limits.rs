@@ -76,7 +76,14 @@ async fn a_fork_bomb_is_stopped_and_nobody_else_notices() {
     let mut sandbox = start(spec()).await;
     sandbox
         .sandbox
-        .spawn(shell(1, "b() { b | b & }; b; sleep 600"))
+        // one that goes on where no more processes can be had, and so cannot die out unseen
+        .spawn(python(
+            1,
+            "import os, time\n\
+             while True:\n\
+             \x20   try: os.fork()\n\
+             \x20   except OSError: time.sleep(0.01)\n",
+        ))
         .unwrap();
     assert_eq!(hit(&mut sandbox, 1).await, "processes");
     let ran = other.run(process(1, &["echo", "fine"])).await;

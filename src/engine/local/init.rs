@@ -383,6 +383,7 @@ impl Init {
 
     fn hit(&mut self, hit: Hit) -> Option<End> {
         let killed = self.kill_all();
+        self.watch.forget();
         let limit = hit.limit.to_owned();
         let detail = hit.detail;
         self.out.put(&Message::LimitHit { limit, detail }, &[]);

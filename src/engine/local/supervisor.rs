@@ -29,6 +29,7 @@ const ORPHAN_PATIENCE: Duration = Duration::from_millis(300);
 /// The hidden subcommand `__sandbox`.
 pub fn supervisor_main() -> ExitCode {
     sys::leave_inheritance();
+    sys::go_ahead();
     // when the machine runs out of memory, a sandbox goes before the worker does; inherited by all
     std::fs::write("/proc/self/oom_score_adj", "300").ok();
     umask(Mode::from_bits_truncate(0o022));

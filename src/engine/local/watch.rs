@@ -78,6 +78,13 @@ impl Watch {
         }
     }
 
+    /// Forgets what was measured of processes that are gone now: what comes after a kill must not
+    /// answer for it.
+    pub(super) fn forget(&mut self) {
+        (self.ticks, self.descriptor_bytes) = (0, 0);
+        (self.threads, self.growing) = (0, true);
+    }
+
     /// Looks once. An error means that we cannot see: the caller ends the sandbox.
     pub(super) fn check(&mut self) -> io::Result<Option<Hit>> {
         let crowd = count(self.isolation);

@@ -133,6 +133,8 @@ impl Group {
         self.ranks[rank].status = Some(status);
         if let Some(code) = self.ranks[rank].ended
             && status != ProcessStatus::Exited(code & 0xFF)
+            // killed after its last word: that was us, and no story of its own
+            && status != ProcessStatus::Signaled(9)
         {
             let detail = format!(
                 "pytest ended with code {code}, its process {}",
