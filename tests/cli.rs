@@ -315,6 +315,12 @@ fn exit_codes_tell_whose_fault_it_is() {
             "{args:?}"
         );
     }
+    let wrong_home = infradev(Path::new("/dev/null"), &tiny.tasks)
+        .arg("runs")
+        .output()
+        .unwrap();
+    assert_eq!(code(&wrong_home), 2);
+    assert!(String::from_utf8_lossy(&wrong_home.stderr).contains("--home"));
     assert_eq!(code(&run(&["tasks"])), 0);
     assert_eq!(code(&run(&["--help"])), 0);
 }

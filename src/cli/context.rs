@@ -26,7 +26,11 @@ impl Context {
     }
 
     pub fn home(&self) -> Result<Home, Failure> {
-        Ok(Home::open(&self.home)?)
+        Home::open(&self.home).map_err(|e| {
+            Failure::input(format!(
+                "{e}; give a folder that can be written with --home DIR"
+            ))
+        })
     }
 
     pub fn catalog(&self) -> Result<Catalog, Failure> {
