@@ -498,3 +498,41 @@ fn a_chosen_case_runs_alone() {
     assert_eq!(document["cases"].as_array().unwrap().len(), 1);
     assert_eq!(document["suites"]["official"]["collected"], 1);
 }
+
+#[test]
+fn the_build_step_runs_on_the_submissions_own_sources_and_its_failure_is_a_cause() {
+    let tiny = Tiny::new("import generated\n\ndef test_built():\n    assert generated.V == 21\n");
+    let toml = Tiny::toml().replace(
+        "[suites.official]",
+        "[build]\ncommand = [\"python\", \"-c\", \"import calc; open('generated.py', 'w').write('V = %d' % calc.triple(7))\"]\n\
+         limit_s = 30\n\n[suites.official]",
+    );
+    fs::write(tiny.dir().join("task.toml"), toml).unwrap();
+    let (code, document) = grade(&home(), &tiny.tasks, "tiny", &["--gold"]);
+    assert_eq!(
+        (code, &document["verdict"]),
+        (0, &Value::from("resolved")),
+        "{document}"
+    );
+    assert!(document["duration_s"]["build"].as_f64().unwrap() > 0.0);
+    // the submission's source is what is built
+    let (code, document) = tiny.grade_patch(&GOLD.replace("3 * x", "4 * x"));
+    assert_eq!(
+        (code, &document["cause"]),
+        (1, &Value::from("cases")),
+        "{document}"
+    );
+    // and a source that does not build scores 0
+    let (code, document) = tiny.grade_patch(&GOLD.replace("3 * x", "unknown"));
+    assert_eq!(
+        (code, &document["cause"]),
+        (1, &Value::from("build")),
+        "{document}"
+    );
+    assert_eq!(document["suites"]["official"]["passed"], 0);
+    let message = document["cases"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("the build exited with 1") && message.contains("NameError"),
+        "{message}"
+    );
+}
