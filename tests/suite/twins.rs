@@ -102,7 +102,13 @@ import ast, pathlib, sys
 count = 0
 for path in pathlib.Path(sys.argv[1]).rglob("*.py"):
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        if isinstance(node, ast.Raise) and "0a1b" in ast.dump(node): count += 1
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)): continue
+        body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        test = body[0].test if body and isinstance(body[0], ast.Assert) else None
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Constant):
+            # what it compares is numbers, and the comparison fails
+            assert not eval(compile(ast.Expression(test), str(path), "eval")), ast.dump(test)
+            count += 1
 print(count)
 "#;
     let output = std::process::Command::new(&environment().python)
