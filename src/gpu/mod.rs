@@ -8,6 +8,7 @@
 mod attribution;
 mod document;
 mod host;
+mod leased;
 mod leases;
 mod nvml;
 mod proc;
@@ -16,8 +17,11 @@ mod sampler;
 mod scripted;
 mod snapshot;
 mod source;
+mod users;
+mod workers;
 
 pub use document::{GpuDocument, once};
+pub use leased::GpuLease;
 pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases, Occupied, occupied};
 pub use nvml::NvmlSource;
 pub use reading::Reading;
@@ -27,3 +31,4 @@ pub use snapshot::{
     Disk, Gpu, GpuProcess, HostLoad, HostProcess, Pcie, ProcessKind, Snapshot, WorkerProcess,
 };
 pub use source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
+pub use users::{Use, UseKind, short_run};
