@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{code, grade, home, infradev};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A task with one module, an official suite and a probe, in a folder of its own.
 struct Tiny {
@@ -112,6 +112,30 @@ impl Tiny {
             &["--patch", path.to_str().unwrap()],
         )
     }
+}
+
+#[test]
+fn a_tasks_need_of_gpus_is_listed_beside_what_is_here() {
+    let tiny = Tiny::plain();
+    let toml = format!(
+        "{}\n[hardware]\ngpus = 2\ngpu_type = \"No Such GPU\"\n",
+        Tiny::toml()
+    );
+    fs::write(tiny.dir().join("task.toml"), toml).unwrap();
+    let list = |args: &[&str]| infradev(&home(), &tiny.tasks).args(args).output().unwrap();
+    let text = String::from_utf8(list(&["tasks"]).stdout).unwrap();
+    assert!(
+        text.contains("needs 2 GPUs No Such GPU (none here)"),
+        "{text}"
+    );
+    let document: Value = serde_json::from_slice(&list(&["tasks", "--json"]).stdout).unwrap();
+    let row = &document["tasks"][0];
+    assert_eq!((&row["gpus"], &row["gpus_here"]), (&json!(2), &json!(0)));
+    assert_eq!(row["gpu_type"], "No Such GPU");
+    // one that needs none is not compared
+    fs::write(tiny.dir().join("task.toml"), Tiny::toml()).unwrap();
+    let document: Value = serde_json::from_slice(&list(&["tasks", "--json"]).stdout).unwrap();
+    assert!(document["tasks"][0]["gpus_here"].is_null());
 }
 
 #[test]

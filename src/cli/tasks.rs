@@ -7,6 +7,9 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::catalog::Loaded;
+use crate::domain::hardware::Fitting;
+use crate::domain::task::HardwareSpec;
+use crate::gpu::{self, Gpu, Leases, NvmlSource};
 
 #[derive(Serialize, JsonSchema)]
 pub struct TasksDocument {
@@ -21,7 +24,12 @@ pub struct TaskRow {
     pub area: Option<String>,
     pub kind: Option<String>,
     pub repository: Option<String>,
+    /// GPUs that it needs, by their name where that matters.
     pub gpus: u32,
+    pub gpu_type: Option<String>,
+    /// Of the GPUs it needs: on this machine, and free now. Absent where it needs none.
+    pub gpus_here: Option<u32>,
+    pub gpus_free: Option<u32>,
     pub agent_limit_s: u32,
     pub claims: usize,
     pub probed: bool,
@@ -34,7 +42,16 @@ pub struct TaskRow {
 }
 
 pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let rows: Vec<TaskRow> = context.catalog()?.load_all()?.iter().map(row).collect();
+    let loaded = context.catalog()?.load_all()?;
+    let needs = |l: &Loaded| l.task.as_ref().is_some_and(|t| t.spec.hardware.gpus > 0);
+    // the driver is asked only where the answer matters
+    let here = if loaded.iter().any(needs) {
+        let home = context.home()?;
+        gpu::here(NvmlSource::new(), Leases::look(), home.root()).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let rows: Vec<TaskRow> = loaded.iter().map(|l| row(l, &here)).collect();
     if json {
         output::document(&TasksDocument {
             schema: 1,
@@ -52,8 +69,9 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
             "  BROKEN: see infradev check"
         };
         let unprobed = if r.probed { "" } else { "  unprobed" };
+        let gpus = gpus(r);
         output::line(&output::safe(&format!(
-            "{:<16} {:<10} {:<12} {} claims  {} submissions  {}{unprobed}{state}",
+            "{:<16} {:<10} {:<12} {} claims  {} submissions  {gpus}{}{unprobed}{state}",
             r.id,
             r.area.as_deref().unwrap_or("–"),
             r.kind.as_deref().unwrap_or("–"),
@@ -65,15 +83,39 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-fn row(loaded: &Loaded) -> TaskRow {
+/// `needs 2 GPUs H200 (1 here, 1 free)  `, or nothing.
+fn gpus(row: &TaskRow) -> String {
+    let hardware = HardwareSpec {
+        gpus: row.gpus,
+        gpu_type: row.gpu_type.clone(),
+    };
+    let Some(need) = hardware.need() else {
+        return String::new();
+    };
+    match (row.gpus_here.unwrap_or(0), row.gpus_free.unwrap_or(0)) {
+        (0, _) => format!("needs {need} (none here)  "),
+        (here, free) => format!("needs {need} ({here} here, {free} free)  "),
+    }
+}
+
+fn row(loaded: &Loaded, here: &[Gpu]) -> TaskRow {
     let spec = loaded.task.as_ref().map(|t| &t.spec);
+    let hardware = spec.map(|s| &s.hardware).filter(|h| h.gpus > 0);
+    let fitting = hardware.map(|hardware| {
+        let gpus = here.iter().map(|gpu| (gpu.name.as_str(), gpu.free()));
+        hardware.among(gpus)
+    });
+    let count = |of: fn(&Fitting) -> u32| fitting.as_ref().map(|f| f.as_ref().map_or(0, of));
     TaskRow {
         id: loaded.id.clone(),
         title: spec.map(|s| s.title.clone()),
         area: spec.map(|s| s.area.name().into()),
         kind: spec.map(|s| s.kind.name().into()),
         repository: spec.map(|s| s.repository.clone()),
-        gpus: spec.map_or(0, |s| s.hardware.gpus),
+        gpus: hardware.map_or(0, |h| h.gpus),
+        gpu_type: hardware.and_then(|h| h.gpu_type.clone()),
+        gpus_here: count(|f| f.there),
+        gpus_free: count(|f| f.free),
         agent_limit_s: spec.map_or(0, |s| s.limits.agent_minutes * 60),
         claims: spec.map_or(0, |s| s.claims.len()),
         probed: spec.is_some_and(|s| s.suites.probes.is_some()),

@@ -9,6 +9,7 @@ pub mod case;
 pub mod event;
 pub mod evidence;
 pub mod grade;
+pub mod hardware;
 mod hex;
 pub mod manifest;
 pub mod run_state;

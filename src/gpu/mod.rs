@@ -7,6 +7,7 @@
 
 mod attribution;
 mod document;
+mod here;
 mod host;
 mod leased;
 mod leases;
@@ -21,6 +22,7 @@ mod users;
 mod workers;
 
 pub use document::{GpuDocument, once};
+pub use here::here;
 pub use leased::GpuLease;
 pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases, Occupied, occupied};
 pub use nvml::NvmlSource;

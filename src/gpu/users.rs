@@ -3,7 +3,7 @@
 
 use super::Reading;
 use super::leased::GpuLease;
-use super::snapshot::{Gpu, GpuProcess};
+use super::snapshot::{Gpu, GpuProcess, ProcessKind};
 
 /// One user of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,17 @@ impl GpuProcess {
 }
 
 impl Gpu {
+    /// A run could take it now: nobody has leased it and nobody is known to compute on it.
+    pub fn free(&self) -> bool {
+        let leased = matches!(self.lease, Reading::Value(GpuLease::Held { .. }));
+        let busy = match &self.processes {
+            Reading::Value(all) => all.iter().any(|p| p.kind != ProcessKind::Graphics),
+            Reading::Lost => true,
+            Reading::Unsupported | Reading::NoPermission => false,
+        };
+        self.lost_since_s.is_none() && !leased && !busy
+    }
+
     /// Who holds it, then who is on it, each once; empty where nothing of it is known.
     pub fn uses(&self) -> Vec<Use> {
         let mut uses: Vec<Use> = Vec::new();
@@ -158,6 +169,7 @@ mod tests {
         assert!(words(&gpu).is_empty(), "nothing is known");
         gpu.lease = held(id);
         assert_eq!(words(&gpu), ["leased: run ab12"]);
+        assert!(!gpu.free());
         gpu.processes = Reading::Value(Vec::new());
         assert_eq!(words(&gpu), ["leased: run ab12"]);
         // somebody else is on it: both are told
@@ -175,8 +187,12 @@ mod tests {
             user: "me".into(),
         });
         assert_eq!(words(&gpu), ["stale lease: run ab12"]);
+        assert!(gpu.free());
         gpu.lease = Reading::Value(GpuLease::Free);
         assert_eq!(words(&gpu), ["free"]);
+        assert!(gpu.free());
+        gpu.processes = Reading::Value(vec![process(7, None, None)]);
+        assert!(!gpu.free());
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct GpuView {
 pub struct GpuRow {
     pub index: u32,
     pub uuid: String,
-    /// Short: `H200`.
+    /// As the driver gives it: `NVIDIA H200`.
     pub name: String,
     pub util_percent: Figure<u32>,
     pub memory_used: Figure<u64>,
@@ -52,6 +52,8 @@ pub struct GpuRow {
     /// Who holds it and who is on it; empty: not known.
     pub uses: Vec<GpuUse>,
     pub processes: Vec<ProcessRow>,
+    /// A run could take it now.
+    pub free: bool,
     /// When its figures were read, in seconds since the epoch.
     pub read_at_s: f64,
     /// Since when it does not answer, in seconds since the epoch; the row stays.

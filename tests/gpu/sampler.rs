@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use infradev::gpu::{
     GpuDocument, GpuLease, Holder, Leases, ProcessKind, RawProcess, Reading, Sampler, Script,
-    ScriptedSource, Settings, Snapshot, Unavailable, UseKind, Why, WorkerProcess, once,
+    ScriptedSource, Settings, Snapshot, Unavailable, UseKind, Why, WorkerProcess, here, once,
 };
 use tokio::sync::watch::Receiver;
 
@@ -350,6 +350,43 @@ fn a_lease_is_seen_from_its_taking_to_its_end() {
         matches!(s.gpus[0].lease, Reading::Value(GpuLease::Stale { .. }))
     });
     assert_eq!(words(&stale, 0), ["stale lease: run ab12"]);
+}
+
+#[test]
+fn a_look_tells_which_gpus_a_run_could_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = Leases::at(&folder.path().join("leases")).unwrap();
+    let holder = Holder {
+        run: "r".into(),
+        pid: 1,
+        user: "me".into(),
+        host: "here".into(),
+    };
+    let _lease = leases.acquire("GPU-00000001", &holder).unwrap();
+    let script = Script {
+        gpus: 4,
+        lost: vec![2],
+        forbidden: vec![3],
+        ..Script::default()
+    };
+    let look = |script: Script| here(ScriptedSource::new(script), leases.clone(), folder.path());
+    let free: Vec<(u32, bool)> = look(script.clone())
+        .unwrap()
+        .iter()
+        .map(|gpu| (gpu.index, gpu.free()))
+        .collect();
+    // those that do not answer are not to be had
+    assert_eq!(free, [(0, true), (1, false)]);
+    let unavailable = Unavailable {
+        why: Why::NoGpu,
+        reason: "none".into(),
+        advice: "none".into(),
+    };
+    let none = look(Script {
+        unavailable: Some(unavailable.clone()),
+        ..script
+    });
+    assert_eq!(none.unwrap_err(), unavailable);
 }
 
 #[test]

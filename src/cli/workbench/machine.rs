@@ -89,7 +89,7 @@ fn row(gpu: &Gpu) -> GpuRow {
     GpuRow {
         index: gpu.index,
         uuid: gpu.uuid.clone(),
-        name: gpu.name.trim_start_matches("NVIDIA ").to_owned(),
+        name: gpu.name.clone(),
         util_percent: figure(gpu.utilisation_pct),
         memory_used: figure(gpu.memory_used_bytes),
         memory_total: figure(gpu.memory_total_bytes),
@@ -102,6 +102,7 @@ fn row(gpu: &Gpu) -> GpuRow {
         ecc_errors: figure(gpu.ecc_uncorrected),
         uses: gpu.uses().into_iter().map(used).collect(),
         processes,
+        free: gpu.free(),
         read_at_s: gpu.read_at_s,
         lost_since_s: gpu.lost_since_s,
     }

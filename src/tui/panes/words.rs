@@ -2,9 +2,12 @@
 
 use ratatui::text::Span;
 
+use crate::domain::hardware::Fitting;
+use crate::domain::task::HardwareSpec;
 use crate::domain::{Outcome, Suite, Verdict};
 use crate::tui::backend::{Count, RunStatus, RunSummary};
 use crate::tui::state::App;
+use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::figures;
 
@@ -76,6 +79,23 @@ pub fn elapsed(app: &App, run: &RunSummary) -> String {
         return app.ui.glyphs.dash.into();
     }
     figures::duration(to - from)
+}
+
+/// The GPUs that a task needs: their words, and of those that are here which would do; the second
+/// is absent until GPUs were looked at.
+pub fn gpu_need(app: &App, hardware: &HardwareSpec) -> Option<(String, Option<Option<Fitting>>)> {
+    let need = hardware.need()?;
+    let seen = app.gpu.view.as_ref();
+    let fitting = seen.map(|view| {
+        let gpus = view.gpus.iter().filter(|gpu| gpu.lost_since_s.is_none());
+        hardware.among(gpus.map(|gpu| (gpu.name.as_str(), gpu.free)))
+    });
+    Some((text::clean(&need).into_owned(), fitting))
+}
+
+/// Whether a task's need can never be met here.
+pub fn too_few(hardware: &HardwareSpec, fitting: Option<&Fitting>) -> bool {
+    fitting.map_or(0, |fitting| fitting.there) < hardware.gpus
 }
 
 /// Widest count among all runs, so that pairs stand in columns.

@@ -110,6 +110,7 @@ fn busy_gpus() -> GpuView {
     view.gpus[1].throttle.clear();
     view.gpus[2].uses = vec![used(UseKind::Free, "free")];
     view.gpus[2].processes.clear();
+    view.gpus[2].free = true;
     view.gpus[2].ecc_errors = Figure::Value(2);
     view.gpus[3].uses = vec![used(UseKind::Other, "pid 123 other namespace")];
     view.gpus[3].read_at_s -= 12.0;
@@ -135,4 +136,27 @@ fn gpus_tell_who_is_on_them() {
     for words in ["run 41 rank 0", "+7", "leased: run 42", "free"] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
+}
+
+#[test]
+fn a_tasks_need_of_gpus_stands_beside_what_is_here() {
+    let mut app = app(200, 60);
+    let mut task = (*app.tasks[0]).clone();
+    task.spec.hardware.gpus = 2;
+    task.spec.hardware.gpu_type = Some("NVIDIA H200".into());
+    app.tasks[0] = std::sync::Arc::new(task);
+    press(&mut app, "<");
+    app.gpu.view = None;
+    let shown = screen(&app);
+    assert!(shown.contains("2 GPUs H200  training feature"), "{shown}");
+    update(&mut app, Msg::Gpu(gpu(0)));
+    assert_eq!(style_of(&app, "2 GPUs H200  ").fg, Some(Color::Yellow));
+    update(&mut app, Msg::Gpu(busy_gpus()));
+    assert_eq!(style_of(&app, "2 GPUs H200  ").fg, Some(Color::Reset));
+    let shown = screen(&app);
+    // five, of which one is lost
+    assert!(
+        shown.contains("needs 2 GPUs H200 · here 4x H200, 1 free"),
+        "{shown}"
+    );
 }

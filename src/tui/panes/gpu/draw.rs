@@ -2,6 +2,7 @@
 
 use ratatui::text::Line;
 
+use crate::domain::hardware::short;
 use crate::tui::gpu_view::{GpuView, HostView};
 use crate::tui::layout::PaneKind;
 use crate::tui::text;
@@ -54,8 +55,8 @@ fn title(canvas: &Canvas<'_>) -> Title {
         left.push(canvas.span(Role::Title, "gpu"));
         let words = match gpus.len() {
             0 => " · none · machine".to_owned(),
-            1 => format!(" · 1x {}", text::clean(&gpus[0].name)),
-            n => format!(" · {n}x {}", text::clean(&gpus[0].name)),
+            1 => format!(" · 1x {}", text::clean(short(&gpus[0].name))),
+            n => format!(" · {n}x {}", text::clean(short(&gpus[0].name))),
         };
         left.push(canvas.dim(words));
     }

@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::domain::hardware::short;
 use crate::tui::gpu_view::{Figure, GpuRow, GpuUse, GpuView, ProcessRow, UseKind};
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -9,8 +10,6 @@ use crate::tui::widgets::{Canvas, figures, meter};
 
 /// Columns of the index, where what follows the first row of a GPU begins.
 const INDENT: usize = 3;
-/// What is left out before a figure is.
-const BAR: u8 = 1;
 /// Columns between parts.
 const GAP: usize = 2;
 /// Columns for those who use a GPU where each has one row.
@@ -51,9 +50,26 @@ pub fn of_gpus(
     rows
 }
 
-/// Something that stands together; the least `keep` goes first where room is short.
+/// Where room is short the first of these goes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Keep {
+    NoThrottle,
+    Bar,
+    Curve,
+    Clocks,
+    Power,
+    Heat,
+    Throttle,
+    Util,
+    Memory,
+    Users,
+    Alarm,
+    Always,
+}
+
+/// Something that stands together.
 struct Part {
-    keep: u8,
+    keep: Keep,
     /// Columns before it.
     gap: usize,
     spans: Vec<Span<'static>>,
@@ -81,18 +97,12 @@ fn parts(
     let glyphs = &app.ui.glyphs;
     let dash = glyphs.dash;
     let text = |words: String| canvas.span(Role::Text, words);
-    let name = text::cut(&gpu.name, 10, glyphs.ellipsis);
+    let name = text::cut(short(&gpu.name), 10, glyphs.ellipsis);
     let mut parts = Vec::new();
-    let mut add = |keep: u8, spans: Vec<Span<'static>>| {
-        parts.push(Part {
-            keep,
-            // a bar belongs to the figure before it
-            gap: if keep == BAR { 1 } else { GAP },
-            spans,
-        });
-    };
-    add(
-        u8::MAX,
+    let mut put = |keep, gap, spans| parts.push(Part { keep, gap, spans });
+    put(
+        Keep::Always,
+        GAP,
         vec![
             text(format!(" {} ", gpu.index)),
             canvas.span(Role::Strong, name),
@@ -100,73 +110,79 @@ fn parts(
     );
     if let Some(since) = gpu.lost_since_s {
         let at = figures::clock(since, app.ui.utc_offset_s);
-        add(
-            u8::MAX,
+        put(
+            Keep::Always,
+            GAP,
             vec![canvas.span(Role::Fault, format!("LOST {at}"))],
         );
         if !gpu.uses.is_empty() {
-            add(9, uses(canvas, &gpu.uses, room));
+            put(Keep::Users, GAP, uses(canvas, &gpu.uses, room));
         }
         return parts;
     }
     let load = f64::from(gpu.util_percent.value().unwrap_or(0)) / 100.0;
-    let curve = app
-        .gpu
-        .util
-        .get(&gpu.uuid)
-        .map_or_else(String::new, |values| meter::curve(glyphs, values.iter(), 8));
-    let percent = figure(gpu.util_percent, dash, |p| p.to_string());
-    add(
-        2,
-        vec![
-            canvas.dim("util "),
-            canvas.span(meter::level(load), curve),
-            text(format!(" {percent:>3} %")),
-        ],
+    let curve = app.gpu.util.get(&gpu.uuid).map_or_else(
+        || " ".repeat(8),
+        |values| meter::curve(glyphs, values.iter(), 8),
     );
+    let percent = figure(gpu.util_percent, dash, |p| p.to_string());
+    put(Keep::Util, GAP, vec![canvas.dim("util")]);
+    put(Keep::Curve, 1, vec![canvas.span(meter::level(load), curve)]);
+    put(Keep::Util, 1, vec![text(format!("{percent:>3} %"))]);
     let used = figure(gpu.memory_used, dash, figures::gib);
     let total = figure(gpu.memory_total, dash, figures::gib);
-    add(
-        8,
+    put(
+        Keep::Memory,
+        GAP,
         vec![canvas.dim("mem "), text(format!("{used:>5}/{total} GiB"))],
     );
     if let (Some(used), Some(total)) = (gpu.memory_used.value(), gpu.memory_total.value()) {
         let cells = if width > 130 { 10 } else { 6 };
         let part = used as f64 / total.max(1) as f64;
-        add(BAR, meter::bar(canvas, part, cells));
+        put(Keep::Bar, 1, meter::bar(canvas, part, cells));
     }
     let power = figure(gpu.power_w, dash, |w| format!("{w:.0}"));
     let limit = figure(gpu.power_limit_w, dash, |w| format!("{w:.0}"));
-    add(5, vec![text(format!("{power:>4}/{limit} W"))]);
+    put(
+        Keep::Power,
+        GAP,
+        vec![text(format!("{power:>4}/{limit} W"))],
+    );
     let heat = figure(gpu.temperature_c, dash, |c| c.to_string());
     let degrees = if glyphs.unicode { "°C" } else { "C" };
-    add(6, vec![text(format!("{heat:>3}{degrees}"))]);
+    put(Keep::Heat, GAP, vec![text(format!("{heat:>3}{degrees}"))]);
     let clock = figure(gpu.sm_mhz, dash, |m| m.to_string());
     let mut clocks = vec![text(format!("{clock:>4} MHz"))];
     if let Some(state) = gpu.pstate.value() {
         clocks.push(canvas.dim(format!(" P{state}")));
     }
-    add(4, clocks);
-    add(
-        if gpu.throttle.is_empty() { 0 } else { 7 },
-        vec![if gpu.throttle.is_empty() {
-            canvas.dim(text::fit(dash, 9, ""))
-        } else {
-            canvas.span(Role::Warn, format!("{:<9}", text::clean(&gpu.throttle)))
-        }],
-    );
+    put(Keep::Clocks, GAP, clocks);
+    // the column stays as long as one of them is held down
+    let any = view.gpus.iter().any(|gpu| !gpu.throttle.is_empty());
+    let throttle = if gpu.throttle.is_empty() {
+        canvas.dim(text::fit(dash, 9, ""))
+    } else {
+        canvas.span(Role::Warn, format!("{:<9}", text::clean(&gpu.throttle)))
+    };
+    let keep = if any {
+        Keep::Throttle
+    } else {
+        Keep::NoThrottle
+    };
+    put(keep, GAP, vec![throttle]);
     if let Some(errors @ 1..) = gpu.ecc_errors.value() {
-        add(
-            10,
+        put(
+            Keep::Alarm,
+            GAP,
             vec![canvas.span(Role::Bad, format!("{errors} ECC errors"))],
         );
     }
     let age_s = view.at_s - gpu.read_at_s;
     if gpu.read_at_s > 0.0 && age_s >= OLD_S {
         let words = format!("{} old", figures::duration(age_s));
-        add(11, vec![canvas.span(Role::Warn, words)]);
+        put(Keep::Alarm, GAP, vec![canvas.span(Role::Warn, words)]);
     }
-    add(9, uses(canvas, &gpu.uses, room));
+    put(Keep::Users, GAP, uses(canvas, &gpu.uses, room));
     parts
 }
 
@@ -243,7 +259,7 @@ fn squeeze(canvas: &Canvas<'_>, mut gpus: Vec<Vec<Part>>, width: usize) -> Vec<L
     };
     while gpus.iter().any(|parts| wide(parts) > width + GAP) {
         let least = gpus.iter().flatten().map(|part| part.keep).min();
-        let Some(least) = least.filter(|least| *least < u8::MAX) else {
+        let Some(least) = least.filter(|least| *least < Keep::Always) else {
             break;
         };
         for parts in &mut gpus {

@@ -62,6 +62,26 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
         width,
         canvas.app.ui.glyphs.ellipsis,
     ))));
+    if let Some((need, seen)) = words::gpu_need(canvas.app, &spec.hardware) {
+        let mut line = vec![canvas.span(Role::Text, format!("needs {need}"))];
+        if let Some(here) = &seen {
+            let words = here.as_ref().map_or_else(
+                || "none here".to_owned(),
+                |h| {
+                    let name = text::clean(&h.name);
+                    format!("here {}x {name}, {} free", h.there, h.free)
+                },
+            );
+            let role = if words::too_few(&spec.hardware, here.as_ref()) {
+                Role::Warn
+            } else {
+                Role::Dim
+            };
+            let dot = canvas.app.ui.glyphs.dot;
+            line.push(canvas.span(role, format!(" {dot} {words}")));
+        }
+        rows.push(text::window(line, 0, width));
+    }
     for line in text::wrap(&spec.summary, width, 6) {
         rows.push(Line::from(canvas.span(Role::Text, line)));
     }

@@ -137,6 +137,14 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
         Node::Task => {
             name = canvas.span(Role::Title, text::clean(&row.task).into_owned());
             if let Some(task) = app.task(&row.task) {
+                let hardware = &task.spec.hardware;
+                if let Some((need, seen)) = words::gpu_need(app, hardware) {
+                    let role = match &seen {
+                        Some(here) if words::too_few(hardware, here.as_ref()) => Role::Warn,
+                        _ => Role::Text,
+                    };
+                    right.push(canvas.span(role, format!("{need}  ")));
+                }
                 right.push(canvas.dim(task_kind(task)));
             }
         }
