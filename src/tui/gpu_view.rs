@@ -24,6 +24,8 @@ impl<T: Copy> Figure<T> {
 pub struct GpuView {
     /// Seconds since the epoch.
     pub at_s: f64,
+    /// Its version; not safe text.
+    pub driver: Option<String>,
     pub gpus: Vec<GpuRow>,
     /// Why there are no GPUs, with advice; absent where there are some.
     pub reason: Option<String>,

@@ -46,6 +46,7 @@ pub fn sample(home: &Home, sink: Sink<GpuView>) -> Guard {
 fn view(snapshot: &Snapshot) -> GpuView {
     GpuView {
         at_s: snapshot.at_s,
+        driver: snapshot.driver.clone(),
         gpus: snapshot.gpus.iter().map(row).collect(),
         reason: snapshot
             .unavailable

@@ -38,6 +38,7 @@ proptest! {
         app.gpu.view = Some(gpu(2));
         if let Some(view) = &mut app.gpu.view {
             view.reason = Some(text.clone());
+            view.driver = Some(text.clone());
             view.gpus[0].uses[0].words.clone_from(&text);
             view.gpus[0].throttle.clone_from(&text);
             view.gpus[0].processes[0].who.clone_from(&text);

@@ -51,7 +51,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
 fn title(canvas: &Canvas<'_>) -> Title {
     let app = canvas.app;
     let mut left = Vec::new();
-    if let Some(GpuView { gpus, .. }) = &app.gpu.view {
+    if let Some(GpuView { gpus, driver, .. }) = &app.gpu.view {
         left.push(canvas.span(Role::Title, "gpu"));
         let words = match gpus.len() {
             0 => " · none · machine".to_owned(),
@@ -59,6 +59,10 @@ fn title(canvas: &Canvas<'_>) -> Title {
             n => format!(" · {n}x {}", text::clean(short(&gpus[0].name))),
         };
         left.push(canvas.dim(words));
+        // beside the time of a sample there is room for it from here on
+        if let (Some(driver), true) = (driver, canvas.width() >= 78) {
+            left.push(canvas.dim(format!(" · driver {}", text::clean(driver))));
+        }
     }
     let mut right = Vec::new();
     if let (Some(view), false) = (&app.gpu.view, app.gpu.sampling) {
