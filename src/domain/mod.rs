@@ -16,13 +16,15 @@ pub mod submission;
 pub mod task;
 pub mod verdict;
 
-pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
+pub use calibration::{
+    CALIBRATION_VERSION, CalibratedCase, Calibration, CaseRun, Machine, SuiteCalibration,
+};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
-pub use event::{Event, Level, Record, Stage};
+pub use event::{Event, GpuLeft, GpuTaken, Level, Record, Stage};
 pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use hex::hex;
-pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
+pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice, Work};
 pub use submission::{Source, Submission, SubmissionSpec, Usage};
 pub use task::{Task, TaskSpec};
 pub use verdict::{Badge, Cause, Verdict};

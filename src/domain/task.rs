@@ -217,6 +217,21 @@ impl SuitesSpec {
     }
 }
 
+impl TaskSpec {
+    /// The same task with `ranks` processes in every suite; where it needs GPUs, one for each.
+    #[must_use]
+    pub fn with_ranks(mut self, ranks: u32) -> Self {
+        self.suites.official.ranks = ranks;
+        if let Some(probes) = &mut self.suites.probes {
+            probes.ranks = ranks;
+        }
+        if self.hardware.gpus > 0 {
+            self.hardware.gpus = ranks;
+        }
+        self
+    }
+}
+
 /// One suite: a tree that replaces a folder of the work tree as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,6 +7,8 @@
 
 mod attribution;
 mod document;
+mod equip;
+mod hold;
 mod host;
 mod leases;
 mod nvml;
@@ -18,7 +20,9 @@ mod snapshot;
 mod source;
 
 pub use document::{GpuDocument, once};
-pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases, Occupied, occupied};
+pub use equip::{Equipment, equip};
+pub use hold::{Held, HeldGpu, HoldError, Left, Wanted, hold};
+pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases};
 pub use nvml::NvmlSource;
 pub use reading::Reading;
 pub use sampler::{Sampler, Settings};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::domain::case::CaseDetail;
-use crate::domain::{CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task};
+use crate::domain::{
+    CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task, Work,
+};
 use crate::launch;
 use crate::pipeline::Comparer;
 use crate::store::{self, Home, Request, RunDir, Summary};
@@ -188,8 +190,10 @@ impl Backend for Store {
         let task = self.task(&request.task)?;
         let order = launch::Order {
             source: request.source.clone(),
+            work: Work::Grade,
             suites: request.suites,
             engine: EngineChoice::Auto,
+            ranks: None,
             only: request.only.clone(),
             parent: request.parent.clone(),
         };
