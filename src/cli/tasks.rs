@@ -7,6 +7,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::catalog::Loaded;
+use crate::workspace::{Mirrors, Origin};
 
 #[derive(Serialize, JsonSchema)]
 pub struct TasksDocument {
@@ -31,10 +32,19 @@ pub struct TaskRow {
     /// Errors and warnings of `infradev check` that need no tree.
     pub problems: usize,
     pub usable: bool,
+    /// "no mirror" or "no repository": the task's source is not on this machine. Found by a look at
+    /// the folder; no commit is looked up.
+    pub missing: Option<String>,
 }
 
 pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
-    let rows: Vec<TaskRow> = context.catalog()?.load_all()?.iter().map(row).collect();
+    let mirrors = context.mirrors();
+    let rows: Vec<TaskRow> = context
+        .catalog()?
+        .load_all()?
+        .iter()
+        .map(|loaded| row(loaded, &mirrors))
+        .collect();
     if json {
         output::document(&TasksDocument {
             schema: 1,
@@ -51,9 +61,13 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
         } else {
             "  BROKEN: see infradev check"
         };
+        let missing = match &r.missing {
+            Some(words) => format!("  {words}: see infradev check {}", r.id),
+            None => String::new(),
+        };
         let unprobed = if r.probed { "" } else { "  unprobed" };
         output::line(&output::safe(&format!(
-            "{:<16} {:<10} {:<12} {} claims  {} submissions  {}{unprobed}{state}",
+            "{:<16} {:<10} {:<12} {} claims  {} submissions  {}{unprobed}{missing}{state}",
             r.id,
             r.area.as_deref().unwrap_or("–"),
             r.kind.as_deref().unwrap_or("–"),
@@ -65,7 +79,7 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-fn row(loaded: &Loaded) -> TaskRow {
+fn row(loaded: &Loaded, mirrors: &Mirrors) -> TaskRow {
     let spec = loaded.task.as_ref().map(|t| &t.spec);
     TaskRow {
         id: loaded.id.clone(),
@@ -90,5 +104,10 @@ fn row(loaded: &Loaded) -> TaskRow {
             .unwrap_or_default(),
         problems: loaded.problems.len(),
         usable: !loaded.broken(),
+        missing: loaded
+            .task
+            .as_ref()
+            .and_then(|task| Origin::of(task, mirrors)?.missing())
+            .map(str::to_owned),
     }
 }

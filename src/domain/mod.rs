@@ -4,6 +4,7 @@
 //! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
 //! over its events ([`run_state::RunState`]).
 
+mod address;
 pub mod calibration;
 pub mod case;
 pub mod event;
@@ -16,6 +17,7 @@ pub mod submission;
 pub mod task;
 pub mod verdict;
 
+pub use address::{ADDRESS_FORMS, Address};
 pub use calibration::{
     CALIBRATION_VERSION, CalibratedCase, Calibration, CaseRun, Machine, SuiteCalibration,
 };

@@ -92,7 +92,8 @@ pub struct SourceSpec {
     /// A folder beside `task.toml`.
     #[serde(default)]
     pub base: Option<String>,
-    /// A repository: a path or a URL.
+    /// A repository: a path on this machine, or a URL (https://, ssh://, git@host:owner/name) of
+    /// which a mirror is looked for on this machine; nothing is fetched.
     #[serde(default)]
     pub git: Option<String>,
     /// The full commit id of base in that repository.

@@ -16,7 +16,7 @@ use crate::tui::backend::{
     JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
 };
 use crate::tui::gpu_view::GpuView;
-use crate::workspace::FileStat;
+use crate::workspace::{FileStat, Mirrors, Origin};
 
 use super::{logs, machine, watch};
 
@@ -120,10 +120,17 @@ impl Backend for Store {
             return Ok(list);
         }
         let catalog = Catalog::open(&self.tasks).map_err(BackendError::new)?;
+        let mirrors = Mirrors::from_env(Some(self.home.mirrors()));
         for loaded in catalog.load_all().map_err(BackendError::new)? {
             let broken = loaded.broken();
             match loaded.task {
-                Some(task) if !broken => list.tasks.push(Arc::new(task)),
+                Some(task) if !broken => {
+                    let origin = Origin::of(&task, &mirrors);
+                    if let Some(words) = origin.and_then(|o| o.missing()) {
+                        list.missing.insert(task.id().into(), words);
+                    }
+                    list.tasks.push(Arc::new(task));
+                }
                 _ => {
                     let problems: Vec<String> =
                         loaded.problems.iter().map(ToString::to_string).collect();
