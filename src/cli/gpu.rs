@@ -4,7 +4,7 @@ use super::args::GpuArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::gpu::{self, Gpu, Reading, Snapshot};
+use crate::gpu::{self, Gpu, GpuLease, GpuProcess, Reading, Snapshot};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -23,7 +23,14 @@ pub fn run(context: &Context, args: &GpuArgs) -> Result<Exit, Failure> {
 }
 
 fn lines(snapshot: &Snapshot) -> Vec<String> {
-    let mut lines: Vec<String> = snapshot.gpus.iter().map(gpu_line).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for gpu in &snapshot.gpus {
+        lines.push(gpu_line(gpu));
+        lines.extend(lease_line(gpu));
+        if let Reading::Value(processes) = &gpu.processes {
+            lines.extend(processes.iter().map(process_line));
+        }
+    }
     if let Some(none) = &snapshot.unavailable {
         lines.push(format!("no GPUs: {}; {}", none.reason, none.advice));
     }
@@ -38,22 +45,73 @@ fn lines(snapshot: &Snapshot) -> Vec<String> {
 }
 
 fn gpu_line(gpu: &Gpu) -> String {
-    let busy = match &gpu.processes {
-        Reading::Value(processes) => format!("{} processes", processes.len()),
-        other => said(other.clone().map(|_| String::new())),
+    if gpu.lost_since_s.is_some() {
+        return format!("{} {}  LOST", gpu.index, gpu.name);
+    }
+    let throttle = match &gpu.throttle {
+        Reading::Value(reasons) if !reasons.is_empty() => format!("  {}", reasons.join(", ")),
+        _ => String::new(),
+    };
+    let uses: Vec<String> = gpu.uses().into_iter().map(|found| found.words).collect();
+    let uses = if uses.is_empty() {
+        "–".into()
+    } else {
+        uses.join(", ")
     };
     format!(
-        "{} {}  util {}  mem {}/{} GiB  {}/{} W  {} °C  {} MHz  {busy}",
+        "{} {}  util {}  mem {}/{} MiB  {}/{} W  {} °C  {} MHz {}{throttle}  {uses}",
         gpu.index,
         gpu.name,
         said(gpu.utilisation_pct.map(|p| format!("{p} %"))),
-        said(gpu.memory_used_bytes.map(gib)),
-        said(gpu.memory_total_bytes.map(gib)),
+        said(gpu.memory_used_bytes.map(mib)),
+        said(gpu.memory_total_bytes.map(mib)),
         said(gpu.power_w.map(|w| format!("{w:.0}"))),
         said(gpu.power_limit_w.map(|w| format!("{w:.0}"))),
         said(gpu.temperature_c.map(|t| t.to_string())),
         said(gpu.sm_clock_mhz.map(|c| c.to_string())),
+        said(gpu.pstate.map(|p| format!("P{p}"))),
     )
+}
+
+/// Who has the lease, in full; nothing where nobody has.
+fn lease_line(gpu: &Gpu) -> Option<String> {
+    let Reading::Value(lease) = &gpu.lease else {
+        return None;
+    };
+    match lease {
+        GpuLease::Free => None,
+        GpuLease::Held {
+            run: Some(run),
+            user,
+            pid,
+            host,
+        } => Some(format!(
+            "    lease  run {run} of {} (pid {} on {})",
+            user.as_deref().unwrap_or("–"),
+            pid.map_or_else(|| "–".into(), |pid| pid.to_string()),
+            host.as_deref().unwrap_or("–"),
+        )),
+        GpuLease::Held { .. } => Some("    lease  somebody, who left no name".into()),
+        GpuLease::Stale { run, user } => Some(format!(
+            "    lease  stale: run {run} of {user} died with it; the next run takes it"
+        )),
+    }
+}
+
+fn process_line(process: &GpuProcess) -> String {
+    format!(
+        "    pid {}  {} MiB  {}  {}  {}",
+        process.pid,
+        said(process.memory_bytes.map(mib)),
+        process.who(),
+        said(process.user.clone()),
+        said(process.command.clone()),
+    )
+}
+
+/// Whole ones, as `nvidia-smi` counts them.
+fn mib(bytes: u64) -> String {
+    (bytes >> 20).to_string()
 }
 
 fn gib(bytes: u64) -> String {

@@ -1,6 +1,8 @@
 //! Whose process is this: its command, its user, and the run that it belongs to.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Reading;
@@ -12,6 +14,10 @@ use super::source::RawProcess;
 const VARIABLE: &str = "INFRADEV_RUN";
 /// A control group of a run is named with this before the run's id.
 const GROUP: &str = "infradev-";
+/// Set by a suite for every rank.
+const RANK: &str = "RANK";
+/// Of an environment; a process may make its own as large as it likes.
+const ENVIRON: u64 = 1 << 20;
 /// Processes of live runs that are looked at; a fork bomb must not take our time as well.
 const MOST_PROCESSES: usize = 1024;
 /// Characters of a command line.
@@ -77,21 +83,38 @@ impl Attribution {
 
     /// Completes what the driver said about a process.
     pub fn describe(&mut self, raw: &RawProcess, trees: &BTreeMap<u32, String>) -> GpuProcess {
+        let run = trees.get(&raw.pid).cloned().or_else(|| self.run(raw.pid));
         GpuProcess {
             pid: raw.pid,
             kind: raw.kind,
             memory_bytes: raw.memory_bytes,
             command: self.command(raw.pid),
             user: self.user(raw.pid),
-            run: trees.get(&raw.pid).cloned().or_else(|| self.run(raw.pid)),
+            // the word means nothing outside a run
+            rank: run.as_ref().and_then(|_| self.rank(raw.pid)),
+            run,
         }
+    }
+
+    fn environ(&self, pid: u32) -> Option<Vec<u8>> {
+        let file = File::open(self.proc.join(pid.to_string()).join("environ")).ok()?;
+        let mut bytes = Vec::new();
+        file.take(ENVIRON).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// The rank that a process itself tells: a small number, or nothing.
+    pub fn rank(&self, pid: u32) -> Option<u32> {
+        let text = proc::variable(&self.environ(pid)?, RANK)?;
+        let small = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| small)
     }
 
     /// The run that a process itself tells.
     fn run(&self, pid: u32) -> Option<String> {
         let folder = self.proc.join(pid.to_string());
-        let told = std::fs::read(folder.join("environ"))
-            .ok()
+        let told = self
+            .environ(pid)
             .and_then(|environ| proc::variable(&environ, VARIABLE));
         let run = told.or_else(|| {
             let groups = std::fs::read_to_string(folder.join("cgroup")).ok()?;
@@ -177,6 +200,47 @@ mod tests {
         assert_eq!(found.run.as_deref(), Some("run-7"));
         assert_eq!(found.command, Reading::Value("sleep 60".into()));
         assert!(matches!(found.user, Reading::Value(name) if !name.is_empty()));
+    }
+
+    #[test]
+    fn a_rank_is_a_small_number_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let told: [(&[u8], Option<u32>); 9] = [
+            (b"A=1\0RANK=0\0", Some(0)),
+            (b"RANK=13\0RANK=2\0", Some(13)),
+            (b"RANK=\0", None),
+            (b"RANK=+1\0", None),
+            (b"RANK=-1\0", None),
+            (b"RANK=99999\0", None),
+            (b"RANK=1\x1b[2J\0", None),
+            (b"LOCAL_RANK=3\0", None),
+            (b"RANK=\xff\0", None),
+        ];
+        for (at, (environ, _)) in told.iter().enumerate() {
+            let process = folder.path().join((at + 1).to_string());
+            std::fs::create_dir(&process).unwrap();
+            std::fs::write(process.join("environ"), environ).unwrap();
+        }
+        let mut attribution = Attribution::new(folder.path());
+        let trees: BTreeMap<u32, String> = (1..=9).map(|pid| (pid, "run-1".into())).collect();
+        let raw = |pid| RawProcess {
+            pid,
+            kind: ProcessKind::Compute,
+            memory_bytes: Reading::Unsupported,
+        };
+        for (at, (environ, rank)) in told.iter().enumerate() {
+            let found = attribution.describe(&raw(at as u32 + 1), &trees);
+            let shown = String::from_utf8_lossy(environ);
+            assert_eq!(found.rank, *rank, "{shown:?}");
+        }
+        // of no run: of no rank either; and one that is not there
+        let none = BTreeMap::new();
+        assert_eq!(attribution.describe(&raw(1), &none).rank, None);
+        let far = attribution.describe(&raw(10), &none);
+        assert_eq!(
+            (far.run, far.rank, far.command),
+            (None, None, Reading::Unsupported)
+        );
     }
 
     #[test]

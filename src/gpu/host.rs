@@ -124,6 +124,7 @@ impl HostSampler {
             .map(|(spent, pid, run, stat)| HostProcess {
                 pid,
                 run: run.clone(),
+                rank: self.attribution.rank(pid),
                 command: self
                     .attribution
                     .command(pid)

@@ -88,6 +88,18 @@ impl Leases {
         }
     }
 
+    /// The node's folder for one who only looks: nothing is made.
+    pub fn look() -> Self {
+        let named = std::env::var_os("INFRADEV_LEASES").filter(|folder| !folder.is_empty());
+        Self::look_at(&named.map_or_else(|| PathBuf::from(FOLDER), PathBuf::from))
+    }
+
+    pub fn look_at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+        }
+    }
+
     pub fn at(folder: &Path) -> Result<Self, LeaseError> {
         let io = |source| LeaseError::Io {
             path: folder.to_path_buf(),

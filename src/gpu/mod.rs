@@ -10,6 +10,7 @@ mod document;
 mod equip;
 mod hold;
 mod host;
+mod leased;
 mod leases;
 mod nvml;
 mod proc;
@@ -18,10 +19,13 @@ mod sampler;
 mod scripted;
 mod snapshot;
 mod source;
+mod users;
+mod workers;
 
 pub use document::{GpuDocument, once};
 pub use equip::{Equipment, equip};
 pub use hold::{Held, HeldGpu, HoldError, Left, Wanted, hold};
+pub use leased::GpuLease;
 pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases};
 pub use nvml::NvmlSource;
 pub use reading::Reading;
@@ -31,3 +35,4 @@ pub use snapshot::{
     Disk, Gpu, GpuProcess, HostLoad, HostProcess, Pcie, ProcessKind, Snapshot, WorkerProcess,
 };
 pub use source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
+pub use users::{Use, UseKind, short_run};

@@ -14,8 +14,11 @@ use tokio::sync::watch;
 
 use super::attribution::Attribution;
 use super::host::HostSampler;
+use super::leased::GpuLease;
+use super::leases::Leases;
 use super::snapshot::{Gpu, Snapshot, WorkerProcess};
 use super::source::{Lane, Missing, Readings, Source, Unavailable, Why};
+use super::workers::Finder;
 use super::{NvmlSource, Reading};
 use crate::store::now_s;
 
@@ -37,8 +40,9 @@ pub struct Settings {
     pub interval: Duration,
     /// PCIe throughput as well: 40 ms a GPU.
     pub slow_lane: bool,
-    /// Whose disk is shown.
+    /// Whose disk is shown, and whose live runs are known.
     pub home: PathBuf,
+    pub leases: Leases,
 }
 
 impl Settings {
@@ -47,6 +51,7 @@ impl Settings {
             interval: Duration::from_secs(1),
             slow_lane: false,
             home: home.to_path_buf(),
+            leases: Leases::look(),
         }
     }
 }
@@ -107,7 +112,7 @@ impl Sampler {
         self.shared.sender.subscribe()
     }
 
-    /// Workers of live runs: their processes are listed and attributed from the next sample on.
+    /// Workers of live runs of other homes: their processes are listed and attributed from the next sample on.
     pub fn set_workers(&self, workers: Vec<WorkerProcess>) {
         *lock(&self.shared.workers) = workers;
     }
@@ -171,10 +176,13 @@ impl Shared {
 }
 
 fn sample_host(shared: &Shared) {
-    let mut host = HostSampler::new(Path::new("/proc"), &shared.settings.home);
+    let proc = Path::new("/proc");
+    let mut host = HostSampler::new(proc, &shared.settings.home);
+    let mut finder = Finder::new(proc, &shared.settings.home);
     let mut wait = FIRST_RATE.min(shared.settings.interval);
     loop {
-        let workers = lock(&shared.workers).clone();
+        let mut workers = lock(&shared.workers).clone();
+        workers.extend(finder.find());
         let (load, trees) = host.sample(&workers);
         *lock(&shared.trees) = Arc::new(trees);
         shared.publish(|snapshot| snapshot.host = load);
@@ -313,6 +321,7 @@ impl<'a> GpuThread<'a> {
 
     fn read(&mut self, at: usize, slow: bool) -> Result<(), End> {
         let index = self.gpus[at].index;
+        self.gpus[at].lease = GpuLease::read(&self.shared.settings.leases, &self.gpus[at].uuid);
         let lanes = [Lane::Figures, Lane::Processes, Lane::Slow];
         let used = if slow { &lanes[..] } else { &lanes[..2] };
         for lane in used {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reading;
+use super::leased::GpuLease;
 use super::source::{Readings, Unavailable};
 
 /// Published whole; every part tells when it was read.
@@ -46,6 +47,8 @@ pub struct Gpu {
     /// Uncorrected memory errors since the driver was loaded.
     pub ecc_uncorrected: Reading<u64>,
     pub processes: Reading<Vec<GpuProcess>>,
+    /// Who may use it, among those who keep to leases.
+    pub lease: Reading<GpuLease>,
     /// Only while the slow lane is on.
     pub pcie: Reading<Pcie>,
 }
@@ -69,6 +72,7 @@ impl Gpu {
             throttle: Reading::Unsupported,
             ecc_uncorrected: Reading::Unsupported,
             processes: Reading::Unsupported,
+            lease: Reading::Unsupported,
             pcie: Reading::Unsupported,
         }
     }
@@ -97,6 +101,8 @@ impl Gpu {
             throttle: readings.throttle.clone(),
             ecc_uncorrected: readings.ecc_uncorrected,
             processes,
+            // a file on this machine, whatever the GPU says
+            lease: std::mem::take(&mut self.lease),
             pcie: readings.pcie,
         };
     }
@@ -174,6 +180,8 @@ pub struct GpuProcess {
     pub user: Reading<String>,
     /// The run that it belongs to, where it is one of ours.
     pub run: Option<String>,
+    /// Its rank in that run, as its environment tells it.
+    pub rank: Option<u32>,
 }
 
 /// The machine beside the GPUs.
@@ -210,6 +218,8 @@ pub struct Disk {
 pub struct HostProcess {
     pub pid: u32,
     pub run: String,
+    /// Its rank in that run, as its environment tells it.
+    pub rank: Option<u32>,
     pub command: String,
     /// 100: one core; unknown in the first sample of a process.
     pub cpu_pct: Reading<f64>,

@@ -43,12 +43,48 @@ pub struct GpuRow {
     pub power_limit_w: Figure<f64>,
     pub temperature_c: Figure<u32>,
     pub sm_mhz: Figure<u32>,
-    /// Why the clocks are held down: `power cap`, `idle`, …; empty: they are not.
+    /// 0 is the fastest.
+    pub pstate: Figure<u32>,
+    /// Why the clocks are held down: `power cap`, …; empty: they are not, or it is not told.
     pub throttle: String,
-    /// Who uses it: `run 41 rank 0`, `pid 123 (other namespace)`, `free`.
+    /// Uncorrected memory errors since the driver was loaded.
+    pub ecc_errors: Figure<u64>,
+    /// Who holds it and who is on it; empty: not known.
+    pub uses: Vec<GpuUse>,
+    pub processes: Vec<ProcessRow>,
+    /// When its figures were read, in seconds since the epoch.
+    pub read_at_s: f64,
+    /// Since when it does not answer, in seconds since the epoch; the row stays.
+    pub lost_since_s: Option<f64>,
+}
+
+/// `run 41 rank 0`, `leased: run 41`, `pid 123 other namespace`, `free`: not safe text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuUse {
+    pub kind: UseKind,
+    pub words: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UseKind {
+    Free,
+    Run,
+    Leased,
+    Stale,
+    Other,
+}
+
+/// A process on a GPU, as `nvidia-smi` lists it, and whose it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcessRow {
+    pub pid: u32,
+    /// `C`, `G` or `C+G`.
+    pub kind: &'static str,
+    pub memory: Figure<u64>,
+    pub who: String,
+    /// Empty: not known.
     pub user: String,
-    /// Since when it does not answer, in words; the row stays.
-    pub lost: Option<String>,
+    pub command: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infradev::gpu::{
-    GpuDocument, ProcessKind, RawProcess, Reading, Sampler, Script, ScriptedSource, Settings,
-    Snapshot, Unavailable, Why, WorkerProcess, once,
+    GpuDocument, GpuLease, Holder, Leases, ProcessKind, RawProcess, Reading, Sampler, Script,
+    ScriptedSource, Settings, Snapshot, Unavailable, UseKind, Why, WorkerProcess, once,
 };
 use tokio::sync::watch::Receiver;
 
@@ -252,6 +252,7 @@ fn a_process_on_a_gpu_is_told_with_its_run() {
     let mut child = std::process::Command::new("sleep")
         .arg("60")
         .env("INFRADEV_RUN", "run-of-its-own")
+        .env("RANK", "3")
         .spawn()
         .unwrap();
     let raw = |pid| RawProcess {
@@ -280,9 +281,13 @@ fn a_process_on_a_gpu_is_told_with_its_run() {
     child.wait().unwrap();
     assert_eq!(of(&snapshot, 0).command, Reading::Value("sleep 60".into()));
     assert!(of(&snapshot, 0).run.is_some());
+    assert_eq!(of(&snapshot, 0).rank, Some(3));
     assert_eq!(of(&snapshot, 1).run.as_deref(), Some("run-of-the-test"));
     assert_eq!(of(&snapshot, 2).command, Reading::Unsupported);
-    assert_eq!(of(&snapshot, 2).run, None);
+    assert_eq!((of(&snapshot, 2).run, of(&snapshot, 2).rank), (None, None));
+    let last = snapshot.gpus[0].uses().pop().unwrap();
+    let words = format!("pid {} other namespace", u32::MAX);
+    assert_eq!((last.kind, last.words), (UseKind::Other, words));
     assert!(
         snapshot
             .host
@@ -290,6 +295,99 @@ fn a_process_on_a_gpu_is_told_with_its_run() {
             .iter()
             .any(|p| p.run == "run-of-the-test")
     );
+}
+
+#[test]
+fn a_lease_is_seen_from_its_taking_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("leases");
+    let mut settings = settings();
+    // a folder that is not there yet is not made by looking
+    settings.leases = Leases::look_at(&place);
+    let source = ScriptedSource::new(Script {
+        gpus: 3,
+        lost: vec![2],
+        ..Script::default()
+    });
+    let sampler = Sampler::with_source(Box::new(source), settings);
+    let receiver = sampler.subscribe();
+    let first = until(&receiver, "first round", |s| s.rounds > 0);
+    assert_eq!(first.gpus[1].lease, Reading::Value(GpuLease::Free));
+    assert!(!place.exists());
+    let words = |snapshot: &Snapshot, at: usize| -> Vec<String> {
+        let uses = snapshot.gpus[at].uses();
+        uses.into_iter().map(|found| found.words).collect()
+    };
+    assert_eq!(words(&first, 1), ["free"]);
+
+    let holder = Holder {
+        run: "20261129-174101-ab12".into(),
+        pid: std::process::id(),
+        user: "me".into(),
+        host: "here".into(),
+    };
+    let leases = Leases::at(&place).unwrap();
+    let lease = leases.acquire("GPU-00000001", &holder).unwrap();
+    let held = until(&receiver, "lease", |s| {
+        s.gpus[1].lease != Reading::Value(GpuLease::Free)
+    });
+    assert_eq!(words(&held, 1), ["leased: run ab12"]);
+    assert_eq!(words(&held, 0), ["free"]);
+    let text = serde_json::to_value(&*held).unwrap();
+    assert_eq!(text["gpus"][0]["lease"]["state"], "free");
+    assert_eq!(text["gpus"][1]["lease"]["run"], "20261129-174101-ab12");
+    assert_eq!(text["gpus"][1]["lease"]["user"], "me");
+    let back: Snapshot = serde_json::from_value(text).unwrap();
+    assert_eq!(back.gpus[1].lease, held.gpus[1].lease);
+    drop(lease);
+    until(&receiver, "end", |s| {
+        s.gpus[1].lease == Reading::Value(GpuLease::Free)
+    });
+    // a record whose writer is gone
+    let text = serde_json::to_string(&holder).unwrap();
+    std::fs::write(place.join("GPU-00000000.lease"), text).unwrap();
+    let stale = until(&receiver, "stale", |s| {
+        matches!(s.gpus[0].lease, Reading::Value(GpuLease::Stale { .. }))
+    });
+    assert_eq!(words(&stale, 0), ["stale lease: run ab12"]);
+}
+
+#[test]
+fn live_runs_of_the_home_are_found_without_being_told() {
+    let home = tempfile::tempdir().unwrap();
+    let mut worker = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", worker.id())).unwrap();
+    let after = stat.rsplit_once(')').unwrap().1;
+    let begun: u64 = after.split_whitespace().nth(19).unwrap().parse().unwrap();
+    let journal = |run: &str, start: u64| {
+        let folder = home.path().join("runs").join(run);
+        std::fs::create_dir_all(&folder).unwrap();
+        let line = serde_json::json!({
+            "v": 1, "seq": 1, "at_s": 1.0, "event": "run_started", "pid": worker.id(), "pid_start": start,
+            "host": "here", "boot": "b", "version": "1", "attempt": 1,
+        });
+        std::fs::write(folder.join("journal.jsonl"), format!("{line}\n")).unwrap();
+        folder
+    };
+    let live = journal("live", begun);
+    // its number is another process's now
+    journal("dead", begun - 1);
+    let mut settings = Settings::new(home.path());
+    settings.interval = Duration::from_millis(100);
+    let sampler = Sampler::with_source(Box::new(ScriptedSource::default()), settings);
+    let receiver = sampler.subscribe();
+    let found = until(&receiver, "the run", |s| s.host.processes_total > 0);
+    assert_eq!(found.host.processes[0].run, "live");
+    assert_eq!(found.host.processes[0].pid, worker.id());
+    assert_eq!(found.host.processes_total, 1);
+    // a finished run is not looked into again
+    std::fs::write(live.join("summary.json"), "{}").unwrap();
+    until(&receiver, "its end", |s| s.host.processes_total == 0);
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Samples of GPUs and the machine, as the gpu pane shows them.
 
-use crate::gpu::{Gpu, HostLoad, Reading, Sampler, Settings, Snapshot};
+use crate::gpu::{
+    self, Gpu, GpuProcess, HostLoad, ProcessKind, Reading, Sampler, Settings, Snapshot,
+};
 use crate::store::Home;
 use crate::tui::backend::{Guard, Sink};
-use crate::tui::gpu_view::{Figure, GpuRow, GpuView, HostView};
+use crate::tui::gpu_view::{Figure, GpuRow, GpuUse, GpuView, HostView, ProcessRow, UseKind};
 
 /// Stops the sampler on a thread of its own: a call into the driver may hold it for a while.
 struct Stop {
@@ -80,23 +82,9 @@ fn row(gpu: &Gpu) -> GpuRow {
         Reading::Value(reasons) => reasons.join(", "),
         _ => String::new(),
     };
-    let user = match &gpu.processes {
-        Reading::Value(processes) if processes.is_empty() => "free".to_owned(),
-        Reading::Value(processes) => {
-            let first = &processes[0];
-            let name = first.run.as_ref().map_or_else(
-                || match &first.command {
-                    Reading::Value(command) => format!("{command} ({})", first.pid),
-                    _ => format!("pid {} (other namespace)", first.pid),
-                },
-                |run| format!("run {run}"),
-            );
-            match processes.len() {
-                1 => name,
-                n => format!("{name} and {} more", n - 1),
-            }
-        }
-        _ => String::new(),
+    let processes = match &gpu.processes {
+        Reading::Value(processes) => processes.iter().map(process).collect(),
+        _ => Vec::new(),
     };
     GpuRow {
         index: gpu.index,
@@ -109,10 +97,40 @@ fn row(gpu: &Gpu) -> GpuRow {
         power_limit_w: figure(gpu.power_limit_w),
         temperature_c: figure(gpu.temperature_c),
         sm_mhz: figure(gpu.sm_clock_mhz),
+        pstate: figure(gpu.pstate),
         throttle,
-        user,
-        lost: gpu
-            .lost_since_s
-            .map(|since| crate::tui::widgets::figures::clock(since, 0)),
+        ecc_errors: figure(gpu.ecc_uncorrected),
+        uses: gpu.uses().into_iter().map(used).collect(),
+        processes,
+        read_at_s: gpu.read_at_s,
+        lost_since_s: gpu.lost_since_s,
+    }
+}
+
+fn used(found: gpu::Use) -> GpuUse {
+    GpuUse {
+        kind: match found.kind {
+            gpu::UseKind::Free => UseKind::Free,
+            gpu::UseKind::Run => UseKind::Run,
+            gpu::UseKind::Leased => UseKind::Leased,
+            gpu::UseKind::Stale => UseKind::Stale,
+            gpu::UseKind::Other => UseKind::Other,
+        },
+        words: found.words,
+    }
+}
+
+fn process(found: &GpuProcess) -> ProcessRow {
+    ProcessRow {
+        pid: found.pid,
+        kind: match found.kind {
+            ProcessKind::Compute => "C",
+            ProcessKind::Graphics => "G",
+            ProcessKind::Both => "C+G",
+        },
+        memory: figure(found.memory_bytes),
+        who: found.who(),
+        user: found.user.clone().value().unwrap_or_default(),
+        command: found.command.clone().value().unwrap_or_default(),
     }
 }

@@ -38,9 +38,13 @@ proptest! {
         app.gpu.view = Some(gpu(2));
         if let Some(view) = &mut app.gpu.view {
             view.reason = Some(text.clone());
-            view.gpus[0].user.clone_from(&text);
+            view.gpus[0].uses[0].words.clone_from(&text);
+            view.gpus[0].throttle.clone_from(&text);
+            view.gpus[0].processes[0].who.clone_from(&text);
+            view.gpus[0].processes[0].user.clone_from(&text);
+            view.gpus[0].processes[0].command.clone_from(&text);
             view.gpus[0].name.clone_from(&text);
-            view.gpus[1].lost = Some(text.clone());
+            view.gpus[1].lost_since_s = Some(1.0);
         }
         for row in &mut app.cases.all {
             row.id.0.push_str(&text);

@@ -5,6 +5,7 @@ use ratatui::style::{Color, Modifier};
 use crate::domain::Verdict;
 use crate::tui::caps::Depth;
 use crate::tui::fixture::{app, empty, gpu, press, render, runs, screen, settle, style_of};
+use crate::tui::gpu_view::{Figure, GpuUse, GpuView, UseKind};
 use crate::tui::msg::Msg;
 use crate::tui::state::App;
 use crate::tui::update::update;
@@ -103,4 +104,46 @@ fn a_task_whose_repository_is_not_here_says_so() {
     app.missing.insert("dp-buckets".into(), "no mirror");
     assert!(screen(&app).contains(words), "{}", screen(&app));
     assert_eq!(style_of(&app, "no mirror").fg, Some(Color::Yellow));
+}
+
+/// A view of GPUs in the states that an operator has to tell apart.
+fn busy_gpus() -> GpuView {
+    let used = |kind, words: &str| GpuUse {
+        kind,
+        words: words.into(),
+    };
+    let mut view = gpu(5);
+    view.gpus[0].uses = (0..8)
+        .map(|rank| used(UseKind::Run, &format!("run 41 rank {rank}")))
+        .collect();
+    view.gpus[1].uses = vec![used(UseKind::Leased, "leased: run 42")];
+    view.gpus[1].processes.clear();
+    view.gpus[1].throttle.clear();
+    view.gpus[2].uses = vec![used(UseKind::Free, "free")];
+    view.gpus[2].processes.clear();
+    view.gpus[2].ecc_errors = Figure::Value(2);
+    view.gpus[3].uses = vec![used(UseKind::Other, "pid 123 other namespace")];
+    view.gpus[3].read_at_s -= 12.0;
+    view.gpus[4].lost_since_s = Some(view.at_s - 60.0);
+    view.gpus[4].processes.clear();
+    view.gpus[4].uses = vec![used(UseKind::Leased, "leased: run 43")];
+    view
+}
+
+#[test]
+fn gpus_tell_who_is_on_them() {
+    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        let mut app = app(width, height);
+        press(&mut app, "u z");
+        update(&mut app, Msg::Gpu(busy_gpus()));
+        insta::assert_snapshot!(format!("gpus_{width}x{height}"), screen(&app));
+    }
+    // the strip of 120 columns has four rows: one a GPU, and each still says who
+    let mut app = app(120, 40);
+    press(&mut app, "O");
+    update(&mut app, Msg::Gpu(busy_gpus()));
+    let shown = screen(&app);
+    for words in ["run 41 rank 0", "+7", "leased: run 42", "free"] {
+        assert!(shown.contains(words), "{words}\n{shown}");
+    }
 }

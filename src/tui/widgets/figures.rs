@@ -26,6 +26,11 @@ pub fn gib(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 30))
 }
 
+/// `8240 MiB`, as `nvidia-smi` counts: whole ones.
+pub fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
 /// `940`, `38k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     match count {
