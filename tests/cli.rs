@@ -563,3 +563,89 @@ fn the_build_step_runs_on_the_submissions_own_sources_and_its_failure_is_a_cause
         "{message}"
     );
 }
+
+/// Gold several times; what it gives travels with the task and calibrates another home.
+#[test]
+fn a_calibration_is_recorded_with_the_task_and_used() {
+    let tiny = Tiny::new(
+        "import calc\nimport pytest\n\ndef test_triple():\n    assert calc.triple(2) == 6\n\n\
+         @pytest.mark.skip(reason='no reason')\ndef test_skipped():\n    pass\n",
+    );
+    let output = infradev(&home(), &tiny.tasks)
+        .args(["calibrate", "tiny", "--runs", "2", "--json"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code(&output), 0, "{said}");
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let official = &made["suites"]["official"];
+    assert_eq!(
+        (&official["runs"], &official["ranks"]),
+        (&2.into(), &1.into())
+    );
+    let cases = official["cases"].as_array().unwrap();
+    assert_eq!(cases[0]["outcome"], "passed");
+    assert_eq!(cases[0]["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(cases[1]["outcome"], "skipped");
+    let file = tiny.dir().join("calibration/cpu-r1.json");
+    let kept: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(kept, made);
+
+    // a home that knows nothing yet: gold need not run again, and C is still both cases
+    let other = tempfile::tempdir().unwrap();
+    for folder in ["env", "tools"] {
+        std::os::unix::fs::symlink(home().join(folder), other.path().join(folder)).unwrap();
+    }
+    let (exit, graded) = grade(other.path(), &tiny.tasks, "tiny", &["--gold"]);
+    assert_eq!(exit, 0, "{graded:#}");
+    assert_eq!(graded["suites"]["official"]["collected"], 2);
+    assert_eq!(graded["suites"]["official"]["gold_passed"], 1);
+    let run = graded["run"].as_str().unwrap();
+    let journal = fs::read_to_string(other.path().join("runs").join(run).join("journal.jsonl"));
+    let journal = journal.unwrap();
+    assert!(journal.contains("\"fresh\":false") && !journal.contains("\"fresh\":true"));
+
+    // another test tree is another key: the file does not fit, gold runs
+    fs::write(
+        tiny.dir().join("official/test_more.py"),
+        "def test_more():\n    pass\n",
+    )
+    .unwrap();
+    let (_, graded) = grade(other.path(), &tiny.tasks, "tiny", &["--gold"]);
+    assert_eq!(graded["suites"]["official"]["collected"], 3);
+}
+
+/// GPUs that this machine has not: the user's input, with what is missing.
+#[test]
+fn a_task_that_needs_other_gpus_is_refused() {
+    let tiny = Tiny::plain();
+    let toml = Tiny::toml() + "\n[hardware]\ngpus = 1\ngpu_type = \"None Such\"\n";
+    fs::write(tiny.dir().join("task.toml"), toml).unwrap();
+    let output = infradev(&home(), &tiny.tasks)
+        .args(["grade", "tiny", "--gold"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(said.contains("task tiny needs 1 GPU: "), "{said}");
+}
+
+/// Another number of ranks is another suite: it has its own calibration.
+#[test]
+fn the_number_of_ranks_can_be_overridden() {
+    let tiny = Tiny::new(
+        "import os\n\nimport calc\nimport pytest\n\n\
+         def test_triple():\n    assert calc.triple(2) == 6\n\n\
+         @pytest.mark.skipif(os.environ['WORLD_SIZE'] != '2', reason='two ranks')\n\
+         def test_two():\n    assert os.environ['RANK'] in '01'\n",
+    );
+    let (_, one) = grade(&home(), &tiny.tasks, "tiny", &["--gold"]);
+    assert_eq!(one["suites"]["official"]["gold_passed"], 1);
+    let (exit, two) = grade(&home(), &tiny.tasks, "tiny", &["--gold", "--ranks", "2"]);
+    assert_eq!(exit, 0, "{two:#}");
+    let official = &two["suites"]["official"];
+    assert_eq!(
+        (&official["ranks"], &official["gold_passed"]),
+        (&2.into(), &2.into())
+    );
+}

@@ -8,7 +8,7 @@ use super::claims::check_claims;
 use super::locate::{Step, line_of};
 use super::problem::{Problem, Severity};
 use crate::domain::task::{EnvironmentKind, SuiteSpec, stays_inside};
-use crate::domain::{Submission, Suite, Task};
+use crate::domain::{ADDRESS_FORMS, Address, Submission, Suite, Task};
 
 use Step::{Index, Key};
 
@@ -134,7 +134,15 @@ fn check_source(c: &mut Checker<'_>, task: &Task) {
         (Some(base), None) => {
             c.path(&[Key("source"), Key("base")], base, "folder");
         }
-        (None, Some(_)) => {
+        (None, Some(git)) => {
+            if let Some(Err(wrong)) = Address::parse(git) {
+                let mend = format!("write {ADDRESS_FORMS}, or a path on this machine");
+                c.error(
+                    &[Key("source"), Key("git")],
+                    format!("{git:?} is no address of a repository: {wrong}"),
+                    &mend,
+                );
+            }
             if source.base_commit.is_none() {
                 c.error(
                     &[Key("source")],

@@ -9,6 +9,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
+    /// Says what was not looked at, and why; the task may be in order.
+    Note,
     /// Stays in every list and report, never stops a run.
     Warning,
     /// The task cannot be used.
@@ -32,6 +34,7 @@ impl fmt::Display for Problem {
             write!(f, ":{line}")?;
         }
         let word = match self.severity {
+            Severity::Note => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };

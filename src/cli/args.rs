@@ -44,6 +44,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
+    /// Run gold several times: what it collects and passes, what is flaky or skipped, recorded with
+    /// the machine in the task's folder.
+    Calibrate(CalibrateArgs),
     /// List the runs.
     Runs(Json),
     /// Follow a run until it ends.
@@ -107,6 +110,8 @@ pub struct GradeArgs {
     pub suite: SuiteChoice,
     #[arg(long, default_value = "auto")]
     pub engine: EngineChoice,
+    #[command(flatten)]
+    pub ranks: Ranks,
     /// Only this case (may be repeated); such a run is no verdict on the whole.
     #[arg(long = "case", value_name = "ID")]
     pub cases: Vec<String>,
@@ -115,6 +120,34 @@ pub struct GradeArgs {
     pub detach: bool,
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    pub task: String,
+    /// How often gold runs.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+    /// The suites to run.
+    #[arg(long, default_value = "all")]
+    pub suite: SuiteChoice,
+    #[arg(long, default_value = "auto")]
+    pub engine: EngineChoice,
+    #[command(flatten)]
+    pub ranks: Ranks,
+    /// Start the run and return at once; `infradev attach` follows it.
+    #[arg(long)]
+    pub detach: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Ranks {
+    /// Processes of every suite instead of the task's own number, one GPU for each where the task
+    /// needs GPUs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub ranks: Option<u32>,
 }
 
 /// What is graded: exactly one.

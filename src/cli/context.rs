@@ -6,6 +6,7 @@ use super::args::Cli;
 use super::exit::Failure;
 use crate::catalog::Catalog;
 use crate::store::{Home, RunDir};
+use crate::workspace::Mirrors;
 
 pub struct Context {
     home: PathBuf,
@@ -31,6 +32,11 @@ impl Context {
                 "{e}; give a folder that can be written with --home DIR"
             ))
         })
+    }
+
+    /// Where mirrors of repositories are looked for; makes no home.
+    pub fn mirrors(&self) -> Mirrors {
+        Mirrors::from_env(Home::there(&self.home).map(|home| home.mirrors()))
     }
 
     pub fn catalog(&self) -> Result<Catalog, Failure> {

@@ -8,8 +8,8 @@ use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
-    attach, cancel, check, doctor, gpu, grade, output, resume, runs, schema, tasks, workbench,
-    worker,
+    attach, calibrate, cancel, check, doctor, gpu, grade, output, resume, runs, schema, tasks,
+    workbench, worker,
 };
 
 /// The whole program.
@@ -44,6 +44,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Tasks(args)) => tasks::run(&context, args.json),
         Some(Command::Check(args)) => check::run(&context, &args),
         Some(Command::Grade(args)) => grade::run(&context, args),
+        Some(Command::Calibrate(args)) => calibrate::run(&context, &args),
         Some(Command::Runs(args)) => runs::run(&context, args.json),
         Some(Command::Attach(args)) => attach::run(&context, &args),
         Some(Command::Cancel(args)) => cancel::run(&context, &args),

@@ -5,23 +5,22 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
-use crate::domain::{CaseId, EngineChoice, Source, Task};
+use crate::domain::run_state::RunState;
+use crate::domain::{CaseId, EngineChoice, Source, Task, Work};
 use crate::launch;
-use crate::store::Summary;
+use crate::store::{RunDir, Summary};
 
 pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
-    if args.engine == EngineChoice::Docker {
-        return Err(Failure::input(
-            "the docker engine is not part of this version; use --engine local (or auto)",
-        ));
-    }
+    engine_is_here(args.engine)?;
     let home = context.home()?;
     let task = context.catalog()?.usable(&args.task)?;
     let source = source(&task, &args.what)?;
     let order = launch::Order {
         source,
+        work: Work::Grade,
         suites: args.suite,
         engine: args.engine,
+        ranks: args.ranks.ranks,
         only: args.cases.into_iter().map(CaseId).collect(),
         parent: None,
     };
@@ -30,37 +29,53 @@ pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
         output::line(&run.id().0);
         return Ok(Exit::Yes);
     }
-    let ended = follow(&run, true)?;
-    let state = run.state()?;
-    match ended {
-        Ended::Interrupted => Err(Failure::machinery(format!(
-            "the worker of run {} died; `infradev resume {}` takes it up, its own words are in {}",
-            run.id(),
-            run.id(),
-            run.worker_log_path().display()
-        ))),
-        Ended::Finished(exit) => {
-            if let Some(grade) = &state.grade {
-                if args.json {
-                    output::document(grade)?;
-                } else {
-                    let summary = Summary::of(&run)?;
-                    output::line(&output::safe(&super::runs::line(&summary)));
-                }
-            } else if let Some(fault) = state.fault {
-                return Err(Failure {
-                    exit,
-                    message: fault,
-                });
-            } else if state.cancelled {
-                return Err(Failure {
-                    exit,
-                    message: format!("run {} was cancelled", run.id()),
-                });
-            }
-            Ok(exit)
+    let (exit, state) = finished(&run)?;
+    if let Some(grade) = &state.grade {
+        if args.json {
+            output::document(grade)?;
+        } else {
+            let summary = Summary::of(&run)?;
+            output::line(&output::safe(&super::runs::line(&summary)));
         }
     }
+    Ok(exit)
+}
+
+pub(super) fn engine_is_here(engine: EngineChoice) -> Result<(), Failure> {
+    if engine == EngineChoice::Docker {
+        return Err(Failure::input(
+            "the docker engine is not part of this version; use --engine local (or auto)",
+        ));
+    }
+    Ok(())
+}
+
+/// Follows a run that we started to its end. One that was cancelled, or whose machinery failed, is
+/// a failure with the run's own words.
+pub(super) fn finished(run: &RunDir) -> Result<(Exit, RunState), Failure> {
+    let ended = follow(run, true)?;
+    let state = run.state()?;
+    let exit = match ended {
+        Ended::Interrupted => {
+            return Err(Failure::machinery(format!(
+                "the worker of run {} died; `infradev resume {}` takes it up, its own words are in {}",
+                run.id(),
+                run.id(),
+                run.worker_log_path().display()
+            )));
+        }
+        Ended::Finished(exit) => exit,
+    };
+    let message = if state.grade.is_some() {
+        return Ok((exit, state));
+    } else if let Some(fault) = &state.fault {
+        fault.clone()
+    } else if state.cancelled {
+        format!("run {} was cancelled", run.id())
+    } else {
+        return Ok((exit, state));
+    };
+    Err(Failure { exit, message })
 }
 
 fn source(task: &Task, what: &What) -> Result<Source, Failure> {

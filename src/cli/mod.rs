@@ -4,6 +4,7 @@
 
 mod args;
 mod attach;
+mod calibrate;
 mod cancel;
 mod check;
 mod context;

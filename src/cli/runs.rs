@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::store::Summary;
+use crate::store::{RunStatus, Summary};
 
 #[derive(Serialize, JsonSchema)]
 pub struct RunsDocument {
@@ -35,9 +35,14 @@ pub fn line(run: &Summary) -> String {
         Some(p) => format!("{name} {}/{}", p.passed, p.collected),
         None => format!("{name} –"),
     };
-    let word = match run.verdict {
-        Some(v) => v.label().to_string(),
-        None => run.status.name().to_string(),
+    let word = match (run.verdict, run.calibrates) {
+        (Some(v), _) => v.label().to_string(),
+        (None, Some(_)) if run.status == RunStatus::Finished => "calibrated".into(),
+        (None, _) => run.status.name().to_string(),
+    };
+    let what = match run.calibrates {
+        Some(runs) => format!("{} ×{runs}", run.source.label()),
+        None => run.source.label(),
     };
     let badges: Vec<String> = run
         .badges
@@ -69,7 +74,7 @@ pub fn line(run: &Summary) -> String {
         "{}  {:<14} {:<22} {:<13} {:<10} {:<10} {took:>8}{badges}{cause}{only}{stage}{fault}",
         run.run,
         run.task,
-        run.source.label(),
+        what,
         word,
         pair("off", run.official),
         pair("prb", run.probes),

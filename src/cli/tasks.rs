@@ -10,6 +10,7 @@ use crate::catalog::Loaded;
 use crate::domain::hardware::Fitting;
 use crate::domain::task::HardwareSpec;
 use crate::gpu::{self, Gpu, Leases, NvmlSource};
+use crate::workspace::{Mirrors, Origin};
 
 #[derive(Serialize, JsonSchema)]
 pub struct TasksDocument {
@@ -39,9 +40,13 @@ pub struct TaskRow {
     /// Errors and warnings of `infradev check` that need no tree.
     pub problems: usize,
     pub usable: bool,
+    /// "no mirror" or "no repository": the task's source is not on this machine. Found by a look at
+    /// the folder; no commit is looked up.
+    pub missing: Option<String>,
 }
 
 pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
+    let mirrors = context.mirrors();
     let loaded = context.catalog()?.load_all()?;
     let needs = |l: &Loaded| l.task.as_ref().is_some_and(|t| t.spec.hardware.gpus > 0);
     // the driver is asked only where the answer matters
@@ -51,7 +56,7 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
     } else {
         Vec::new()
     };
-    let rows: Vec<TaskRow> = loaded.iter().map(|l| row(l, &here)).collect();
+    let rows: Vec<TaskRow> = loaded.iter().map(|l| row(l, &mirrors, &here)).collect();
     if json {
         output::document(&TasksDocument {
             schema: 1,
@@ -68,10 +73,14 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
         } else {
             "  BROKEN: see infradev check"
         };
+        let missing = match &r.missing {
+            Some(words) => format!("  {words}: see infradev check {}", r.id),
+            None => String::new(),
+        };
         let unprobed = if r.probed { "" } else { "  unprobed" };
         let gpus = gpus(r);
         output::line(&output::safe(&format!(
-            "{:<16} {:<10} {:<12} {} claims  {} submissions  {gpus}{}{unprobed}{state}",
+            "{:<16} {:<10} {:<12} {} claims  {} submissions  {gpus}{}{unprobed}{missing}{state}",
             r.id,
             r.area.as_deref().unwrap_or("–"),
             r.kind.as_deref().unwrap_or("–"),
@@ -98,7 +107,7 @@ fn gpus(row: &TaskRow) -> String {
     }
 }
 
-fn row(loaded: &Loaded, here: &[Gpu]) -> TaskRow {
+fn row(loaded: &Loaded, mirrors: &Mirrors, here: &[Gpu]) -> TaskRow {
     let spec = loaded.task.as_ref().map(|t| &t.spec);
     let hardware = spec.map(|s| &s.hardware).filter(|h| h.gpus > 0);
     let fitting = hardware.map(|hardware| {
@@ -132,5 +141,10 @@ fn row(loaded: &Loaded, here: &[Gpu]) -> TaskRow {
             .unwrap_or_default(),
         problems: loaded.problems.len(),
         usable: !loaded.broken(),
+        missing: loaded
+            .task
+            .as_ref()
+            .and_then(|task| Origin::of(task, mirrors)?.missing())
+            .map(str::to_owned),
     }
 }

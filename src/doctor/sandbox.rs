@@ -18,6 +18,7 @@ pub fn try_local(scratch: &Path, binary: Option<PathBuf>) -> LocalSupport {
     let options = LocalOptions {
         binary,
         allow_unisolated: false,
+        ..LocalOptions::default()
     };
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread()

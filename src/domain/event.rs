@@ -1,6 +1,8 @@
 //! Facts of a run: the lines of `journal.jsonl`. State is a fold over them; nothing else is
 //! authoritative (DESIGN.md, On disk).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{CaseId, CaseResult, Cause, EngineKind, Grade, Subject, Suite};
@@ -80,6 +82,22 @@ pub enum Event {
         hash: String,
         built: bool,
         python: String,
+    },
+    /// The run waits until others give GPUs back.
+    GpusWaited {
+        wanted: u32,
+        why: String,
+    },
+    /// The GPUs that the run holds from now on.
+    GpusTaken {
+        driver: String,
+        gpus: Vec<GpuTaken>,
+        /// The node's settings that processes inside are told (`NCCL_…`).
+        settings: BTreeMap<String, String>,
+    },
+    /// What was on them when the run was over, before they were given back.
+    GpusReleased {
+        gpus: Vec<GpuLeft>,
     },
     StageStarted {
         stage: Stage,
@@ -163,6 +181,10 @@ pub enum Event {
     Graded {
         grade: Box<Grade>,
     },
+    /// Gold has run as often as was asked; the whole is in the run's `calibration.json`.
+    CalibrationMade {
+        suites: BTreeMap<Suite, CalibrationCounts>,
+    },
     Fault {
         stage: Option<Stage>,
         message: String,
@@ -176,6 +198,34 @@ pub enum Event {
     },
     #[serde(other)]
     Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuTaken {
+    pub index: u32,
+    pub uuid: String,
+    pub name: String,
+    /// When it was taken; unknown where the driver does not tell.
+    pub memory_used_bytes: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuLeft {
+    pub uuid: String,
+    pub memory_used_bytes: Option<u64>,
+    /// Processes that still compute there; unknown where the driver does not tell.
+    pub processes: Option<u32>,
+}
+
+/// `|C|`, `|G|`, and what differs between gold's runs or is skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CalibrationCounts {
+    pub runs: u32,
+    pub ranks: u32,
+    pub collected: usize,
+    pub passed: usize,
+    pub flaky: usize,
+    pub skipped: usize,
 }
 
 /// One file that a patch touched.

@@ -33,6 +33,8 @@ pub struct Grade {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteScore {
+    /// Processes that ran it.
+    pub ranks: u32,
     pub collected: usize,
     pub gold_passed: usize,
     pub passed: usize,

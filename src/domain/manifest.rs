@@ -72,6 +72,24 @@ impl SuiteChoice {
     }
 }
 
+/// What a run does with its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+pub enum Work {
+    /// From a patch to a verdict.
+    #[default]
+    Grade,
+    /// Gold this many times, for `C`, `G` and what is not the same each time.
+    Calibrate { runs: u32 },
+}
+
+impl Work {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+    fn is_grade(&self) -> bool {
+        *self == Self::Grade
+    }
+}
+
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,8 +100,13 @@ pub struct Manifest {
     /// Absolute folder of the task.
     pub task_dir: PathBuf,
     pub source: Source,
+    #[serde(default, skip_serializing_if = "Work::is_grade")]
+    pub work: Work,
     pub suites: SuiteChoice,
     pub engine: EngineChoice,
+    /// Processes of every suite, where others are wanted than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// Only these cases; empty: all of the suites. Such a run never changes another's verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<CaseId>,

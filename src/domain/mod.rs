@@ -4,6 +4,7 @@
 //! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
 //! over its events ([`run_state::RunState`]).
 
+mod address;
 pub mod calibration;
 pub mod case;
 pub mod event;
@@ -17,13 +18,16 @@ pub mod submission;
 pub mod task;
 pub mod verdict;
 
-pub use calibration::{CalibratedCase, Calibration, SuiteCalibration};
+pub use address::{ADDRESS_FORMS, Address};
+pub use calibration::{
+    CALIBRATION_VERSION, CalibratedCase, Calibration, CaseRun, Machine, SuiteCalibration,
+};
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
-pub use event::{Event, Level, Record, Stage};
+pub use event::{Event, GpuLeft, GpuTaken, Level, Record, Stage};
 pub use evidence::{Discrepancy, DiscrepancyKind};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use hex::hex;
-pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice};
+pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice, Work};
 pub use submission::{Source, Submission, SubmissionSpec, Usage};
 pub use task::{Task, TaskSpec};
 pub use verdict::{Badge, Cause, Verdict};

@@ -1,7 +1,8 @@
 //! A run's state as a fold over its events.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::event::CalibrationCounts;
 use super::{CaseId, CaseResult, EngineKind, Event, Grade, Level, Record, Stage, Subject, Suite};
 
 /// Where a run stands, as far as its journal tells. Whether its worker is still alive is not in
@@ -21,6 +22,12 @@ pub struct RunState {
     pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
     pub log: Vec<LogLine>,
     pub grade: Option<Grade>,
+    /// A calibration run's outcome.
+    pub calibration: Option<BTreeMap<Suite, CalibrationCounts>>,
+    /// Why the run waits for GPUs, while it does.
+    pub waiting: Option<String>,
+    /// Indices of the GPUs that it holds.
+    pub gpus: Vec<u32>,
     pub fault: Option<String>,
     pub cancelled: bool,
     pub exit: Option<u8>,
@@ -149,6 +156,41 @@ impl RunState {
                     Level::Info,
                     format!("environment {short} {how}, {python}"),
                 );
+            }
+            Event::GpusWaited { wanted, why } => {
+                let text = format!("waits for GPUs ({wanted} wanted): {why}");
+                self.say(at_s, Level::Info, text);
+                self.waiting = Some(why.clone());
+            }
+            Event::GpusTaken { driver, gpus, .. } => {
+                self.waiting = None;
+                self.gpus = gpus.iter().map(|g| g.index).collect();
+                let names: Vec<String> = gpus
+                    .iter()
+                    .map(|g| format!("GPU {} {}", g.index, g.name))
+                    .collect();
+                let text = format!("holds {} (driver {driver})", names.join(", "));
+                self.say(at_s, Level::Info, text);
+            }
+            Event::GpusReleased { gpus } => {
+                self.gpus.clear();
+                let left: u32 = gpus.iter().filter_map(|g| g.processes).sum();
+                let text = format!(
+                    "gives {} GPUs back, {left} processes left on them",
+                    gpus.len()
+                );
+                let level = if left > 0 { Level::Warn } else { Level::Info };
+                self.say(at_s, level, text);
+            }
+            Event::CalibrationMade { suites } => {
+                for (suite, c) in suites {
+                    let text = format!(
+                        "{suite}: gold ran {} times on {} ranks: passes {} of {}, {} flaky, {} skipped",
+                        c.runs, c.ranks, c.passed, c.collected, c.flaky, c.skipped
+                    );
+                    self.say(at_s, Level::Info, text);
+                }
+                self.calibration = Some(suites.clone());
             }
             Event::StageStarted { stage, subject } => {
                 self.stage = Some((*stage, *subject));
@@ -307,6 +349,8 @@ impl RunState {
             }
             Event::RunFinished { exit } => {
                 self.exit = Some(*exit);
+                self.waiting = None;
+                self.gpus.clear();
                 self.stage = None;
             }
             Event::Unknown => {}

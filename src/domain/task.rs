@@ -92,7 +92,8 @@ pub struct SourceSpec {
     /// A folder beside `task.toml`.
     #[serde(default)]
     pub base: Option<String>,
-    /// A repository: a path or a URL.
+    /// A repository: a path on this machine, or a URL (https://, ssh://, git@host:owner/name) of
+    /// which a mirror is looked for on this machine; nothing is fetched.
     #[serde(default)]
     pub git: Option<String>,
     /// The full commit id of base in that repository.
@@ -214,6 +215,21 @@ impl SuitesSpec {
             Suite::Official => Some(&self.official),
             Suite::Probes => self.probes.as_ref(),
         }
+    }
+}
+
+impl TaskSpec {
+    /// The same task with `ranks` processes in every suite; where it needs GPUs, one for each.
+    #[must_use]
+    pub fn with_ranks(mut self, ranks: u32) -> Self {
+        self.suites.official.ranks = ranks;
+        if let Some(probes) = &mut self.suites.probes {
+            probes.ranks = ranks;
+        }
+        if self.hardware.gpus > 0 {
+            self.hardware.gpus = ranks;
+        }
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A worker that dies loses its lock, whatever its file says: such a lease is stale and simply
 //! taken. Other programs know nothing of leases, so a start also looks at the driver's process
-//! list ([`occupied`]). Leases are advisory: they keep peace among willing users.
+//! list ([`super::hold`]). Leases are advisory: they keep peace among willing users.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -14,9 +14,6 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use super::Reading;
-use super::snapshot::{Gpu, GpuProcess};
 
 /// Where leases lie unless `INFRADEV_LEASES` names another folder.
 const FOLDER: &str = "/tmp/infradev-leases";
@@ -44,8 +41,6 @@ pub enum LeaseError {
     },
     #[error("{uuid:?} is no GPU's UUID")]
     NoUuid { uuid: String },
-    #[error("{wanted} GPUs are wanted and {free} are free; wait, or ask for fewer")]
-    NotEnough { wanted: usize, free: usize },
     #[error("{path}: {source}; another folder for leases can be named in INFRADEV_LEASES")]
     Io {
         path: PathBuf,
@@ -163,31 +158,6 @@ impl Leases {
         })
     }
 
-    /// Takes `wanted` GPUs of `among`, in that order, or none.
-    pub fn acquire_some(
-        &self,
-        wanted: usize,
-        among: &[String],
-        holder: &Holder,
-    ) -> Result<Vec<Lease>, LeaseError> {
-        let mut taken = Vec::new();
-        for uuid in among {
-            if taken.len() == wanted {
-                break;
-            }
-            match self.acquire(uuid, holder) {
-                Ok(lease) => taken.push(lease),
-                Err(LeaseError::Held { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if taken.len() < wanted {
-            let free = taken.len();
-            return Err(LeaseError::NotEnough { wanted, free });
-        }
-        Ok(taken)
-    }
-
     /// Every lease file, by UUID.
     pub fn list(&self) -> Result<Vec<(String, LeaseState)>, LeaseError> {
         let io = |source| LeaseError::Io {
@@ -289,34 +259,4 @@ fn record(file: &mut File) -> Option<Holder> {
     file.rewind().ok()?;
     file.take(RECORD_BYTES).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
-}
-
-/// What speaks against starting on a GPU now.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Occupied {
-    /// Processes that are not of `run`.
-    Processes(Vec<GpuProcess>),
-    /// The driver does not tell (the word says why): the lease alone has to do.
-    Unknown(&'static str),
-    Lost,
-}
-
-/// A look at the driver's processes before a start; `None`: nobody else is there.
-pub fn occupied(gpu: &Gpu, run: &str) -> Option<Occupied> {
-    if gpu.lost_since_s.is_some() {
-        return Some(Occupied::Lost);
-    }
-    match &gpu.processes {
-        Reading::Value(processes) => {
-            let others: Vec<GpuProcess> = processes
-                .iter()
-                .filter(|process| process.run.as_deref() != Some(run))
-                .cloned()
-                .collect();
-            (!others.is_empty()).then_some(Occupied::Processes(others))
-        }
-        unknown => Some(Occupied::Unknown(
-            unknown.unknown().unwrap_or("unsupported"),
-        )),
-    }
 }

@@ -7,7 +7,9 @@
 
 mod attribution;
 mod document;
+mod equip;
 mod here;
+mod hold;
 mod host;
 mod leased;
 mod leases;
@@ -22,9 +24,11 @@ mod users;
 mod workers;
 
 pub use document::{GpuDocument, once};
+pub use equip::{Equipment, equip};
 pub use here::here;
+pub use hold::{Held, HeldGpu, HoldError, Left, Wanted, hold};
 pub use leased::GpuLease;
-pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases, Occupied, occupied};
+pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases};
 pub use nvml::NvmlSource;
 pub use reading::Reading;
 pub use sampler::{Sampler, Settings};

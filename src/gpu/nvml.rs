@@ -57,6 +57,7 @@ impl Source for NvmlSource {
             uuid: device.uuid().map_err(|e| missing(&e))?,
             // a GPU without a name is still one
             name: device.name().unwrap_or_else(|_| "GPU".into()),
+            minor: device.minor_number().ok(),
         })
     }
 

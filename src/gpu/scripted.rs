@@ -86,6 +86,7 @@ impl Source for ScriptedSource {
         Ok(Identity {
             uuid: format!("GPU-{index:08}"),
             name: "Scripted GPU".into(),
+            minor: Some(index),
         })
     }
 

@@ -34,6 +34,8 @@ pub enum Lane {
 pub struct Identity {
     pub uuid: String,
     pub name: String,
+    /// Number of its device node, `/dev/nvidia<minor>`, where the driver tells.
+    pub minor: Option<u32>,
 }
 
 /// A GPU that does not answer.

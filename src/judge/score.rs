@@ -13,7 +13,7 @@ use crate::domain::{
 };
 
 /// Version of the judge; part of the key of every grade.
-pub const JUDGE_VERSION: u32 = 1;
+pub const JUDGE_VERSION: u32 = 2;
 
 /// Everything a verdict rests on.
 #[derive(Clone, Debug)]
@@ -158,6 +158,7 @@ fn judge_suite(suite: Suite, observed: &Observed, calibration: &Calibration) -> 
                 .all(|c| passed.contains(&c.id)),
         collection,
         score: SuiteScore {
+            ranks: gold.ranks,
             collected,
             gold_passed,
             passed: passed.len(),
@@ -183,14 +184,13 @@ mod tests {
 
     fn calibration(suites: &[(Suite, &[usize], usize)]) -> Calibration {
         Calibration {
-            schema: 1,
-            key: "k".into(),
+            schema: crate::domain::CALIBRATION_VERSION,
             task: "t".into(),
             created_s: 0.0,
             engine: EngineKind::Local,
             environment: "e".into(),
+            machine: crate::domain::Machine::default(),
             isolated: true,
-            runs: 1,
             suites: suites
                 .iter()
                 .map(|(suite, passed, n)| {
@@ -203,11 +203,15 @@ mod tests {
                                 Outcome::Failed
                             },
                             duration_s: 0.1,
+                            runs: Vec::new(),
                         })
                         .collect();
                     (
                         *suite,
                         SuiteCalibration {
+                            key: "k".into(),
+                            ranks: 1,
+                            runs: 1,
                             cases,
                             duration_s: 1.0,
                         },

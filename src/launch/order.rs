@@ -3,15 +3,20 @@
 use std::path::PathBuf;
 
 use super::local::{LaunchError, start_worker};
-use crate::domain::{CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task};
+use crate::domain::{
+    CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task, Work,
+};
 use crate::store::{Home, RunDir, StoreError, now_s};
 
 /// What a new run is asked to do.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub source: Source,
+    pub work: Work,
     pub suites: SuiteChoice,
     pub engine: EngineChoice,
+    /// Processes of every suite, where others are wanted than the task's own.
+    pub ranks: Option<u32>,
     /// Only these cases; empty: all.
     pub only: Vec<CaseId>,
     /// The run whose cases are run again.
@@ -47,8 +52,10 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
         task: task.id().into(),
         task_dir: task.dir.clone(),
         source: order.source,
+        work: order.work,
         suites: order.suites,
         engine: order.engine,
+        ranks: order.ranks,
         only: order.only,
         parent: order.parent,
         created_s: now_s(),

@@ -1,22 +1,26 @@
 //! Gold's calibration: read where it is known for the key, else made by one gold run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::build::build;
 use super::error::Stop;
 use super::grade::Timer;
-use super::ground::Ground;
+use super::ground::{Ground, prepare};
 use super::key::KeyParts;
 use super::recorder::Recorder;
 use super::run_suites::{Subjected, SuiteResult, one_suite};
 use super::suite::reporter_hash;
-use crate::domain::task::BuildSpec;
+use crate::domain::event::CalibrationCounts;
 use crate::domain::{
-    CalibratedCase, Calibration, Event, Level, Stage, Subject, Suite, SuiteCalibration,
+    CALIBRATION_VERSION, CalibratedCase, Calibration, CaseId, CaseResult, CaseRun, Event, Level,
+    Manifest, Outcome, Stage, Subject, Suite, SuiteCalibration,
 };
-use crate::store::{Home, keep_calibration, kept_calibration, now_s};
+use crate::store::{
+    Home, RunDir, keep_calibration, kept_calibration, now_s, task_calibration_path,
+    task_calibrations, write_calibration,
+};
 use crate::workspace::hash_tree;
 
 /// Gold on the suites that are graded. A suite without a calibration for its key runs on gold
@@ -28,51 +32,131 @@ pub(super) async fn calibration(
     recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Calibration, Stop> {
-    let mut all = empty(ground, "");
+    let mut all = empty(ground);
     let mut built = false;
     for suite in suites {
         let key = key(ground, *suite)?;
-        let (known, fresh) = if let Some(known) = kept_calibration(home, &key)? {
+        let (known, fresh) = if let Some(known) = known(home, ground, &key, recorder)? {
             (known, false)
         } else {
-            let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
             recorder.say(
                 Level::Info,
                 format!("{suite}: no calibration for this key; gold runs first, once"),
             );
-            if let Some(spec) = ground.task.spec.build.as_ref().filter(|_| !built) {
-                build_gold(ground, spec, isolated).await?;
+            if !built {
+                build_gold(ground, isolated).await?;
                 built = true;
             }
-            let known = run_gold(ground, *suite, &key, recorder, isolated).await?;
+            let known = run_gold(ground, *suite, &key, 1, recorder, isolated).await?;
             keep_calibration(home, &known)?;
-            timer.stop();
             (known, true)
         };
         recorder.record(Event::Calibrated {
-            key: known.key.clone(),
+            key,
             fresh,
             collected: known.collected(),
             passed: known.passed(),
         });
         all.isolated &= known.isolated;
-        all.key.push_str(&known.key[..known.key.len().min(16)]);
         all.suites.extend(known.suites);
     }
     Ok(all)
 }
 
+/// The whole of a calibration run: gold `runs` times on each suite, kept in the home, in the run
+/// and in the task's folder.
+pub(super) async fn calibrate(
+    home: &Home,
+    run: &RunDir,
+    manifest: &Manifest,
+    runs: u32,
+    recorder: &Recorder,
+) -> Result<(), Stop> {
+    let timer = Timer::start(recorder, Stage::Prepare, Subject::Gold);
+    let ground = prepare(home, run, manifest, recorder).await?;
+    let isolated = Arc::new(AtomicBool::new(true));
+    timer.stop();
+    build_gold(&ground, &isolated).await?;
+    let mut all = empty(&ground);
+    for suite in ground.suites(manifest)? {
+        let key = key(&ground, suite)?;
+        let made = run_gold(&ground, suite, &key, runs, recorder, &isolated).await?;
+        all.isolated &= made.isolated;
+        all.suites.extend(made.suites);
+    }
+    let file = task_calibration_path(&ground.task.dir, &all);
+    ground.release(recorder).await?;
+    keep_calibration(home, &all)?;
+    write_calibration(&run.calibration_path(), &all)?;
+    match write_calibration(&file, &all) {
+        Ok(()) => recorder.say(Level::Info, format!("recorded in {}", file.display())),
+        Err(e) => recorder.say(
+            Level::Warn,
+            format!(
+                "the task's folder does not take it ({e}); it is in {}",
+                run.calibration_path().display()
+            ),
+        ),
+    }
+    recorder.record(Event::CalibrationMade {
+        suites: all.suites.iter().map(|(s, c)| (*s, counts(c))).collect(),
+    });
+    Ok(())
+}
+
+fn counts(suite: &SuiteCalibration) -> CalibrationCounts {
+    CalibrationCounts {
+        runs: suite.runs,
+        ranks: suite.ranks,
+        collected: suite.cases.len(),
+        passed: suite.passed(),
+        flaky: suite.flaky().len(),
+        skipped: suite.skipped().len(),
+    }
+}
+
+/// What is on record under a key: in the home, or in the task's folder from another machine of the
+/// same kind. The one that rests on more runs counts.
+fn known(
+    home: &Home,
+    ground: &Ground,
+    key: &str,
+    recorder: &Recorder,
+) -> Result<Option<Calibration>, Stop> {
+    let mut best = kept_calibration(home, key)?;
+    let runs = |c: &Calibration| c.suites.values().map(|s| s.runs).min().unwrap_or(0);
+    for (file, read) in task_calibrations(&ground.task.dir) {
+        let shipped = match read {
+            Ok(shipped) => shipped,
+            Err(e) => {
+                recorder.say(Level::Warn, format!("a calibration is left out: {e}"));
+                continue;
+            }
+        };
+        let Some(part) = shipped.of_key(key) else {
+            continue;
+        };
+        if best.as_ref().is_none_or(|b| runs(b) < runs(&part)) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            recorder.say(Level::Info, format!("calibration {name} of the task fits"));
+            // where readers of this home look for it
+            keep_calibration(home, &part)?;
+            best = Some(part);
+        }
+    }
+    Ok(best)
+}
+
 /// A calibration without suites yet.
-fn empty(ground: &Ground, key: &str) -> Calibration {
+fn empty(ground: &Ground) -> Calibration {
     Calibration {
-        schema: 1,
-        key: key.into(),
+        schema: CALIBRATION_VERSION,
         task: ground.task.id().into(),
         created_s: now_s(),
         engine: ground.engine,
         environment: ground.environment.hash.clone(),
+        machine: ground.machine(),
         isolated: true,
-        runs: 1,
         suites: BTreeMap::new(),
     }
 }
@@ -84,11 +168,11 @@ fn gold(ground: &Ground) -> Subjected {
     }
 }
 
-async fn build_gold(
-    ground: &Ground,
-    spec: &BuildSpec,
-    isolated: &Arc<AtomicBool>,
-) -> Result<(), Stop> {
+/// Builds gold, where the task has a build step.
+async fn build_gold(ground: &Ground, isolated: &Arc<AtomicBool>) -> Result<(), Stop> {
+    let Some(spec) = &ground.task.spec.build else {
+        return Ok(());
+    };
     build(ground, &gold(ground), spec, isolated)
         .await?
         .map_err(|message| {
@@ -102,47 +186,102 @@ async fn run_gold(
     ground: &Ground,
     suite: Suite,
     key: &str,
+    runs: u32,
     recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Calibration, Stop> {
-    let none = empty(ground, key);
-    let ran = one_suite(ground, &gold(ground), suite, &none, &[], recorder, isolated).await?;
-    let results = match ran {
+    let none = empty(ground);
+    let mut all = Vec::new();
+    for number in 1..=runs.max(1) {
+        let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
+        if runs > 1 {
+            recorder.say(Level::Info, format!("{suite}: gold run {number} of {runs}"));
+        }
+        let ran = one_suite(ground, &gold(ground), suite, &none, &[], recorder, isolated).await?;
+        all.push(gold_results(suite, ran)?);
+        timer.stop();
+    }
+    let spec = ground.task.spec.suites.get(suite);
+    let part = SuiteCalibration {
+        key: key.into(),
+        ranks: spec.map_or(1, |s| s.ranks.max(1)),
+        runs: all.len() as u32,
+        duration_s: all
+            .iter()
+            .map(|run| run.iter().map(|r| r.duration_s).sum())
+            .fold(0.0, f64::max),
+        cases: merge(&all),
+    };
+    if part.passed() == 0 {
+        // a judge that is content with nothing is none
+        return Err(Stop::Input(format!(
+            "gold passes no case of the {suite} suite ({} collected, {} skipped); correct [suites.{suite}] or the environment in task.toml",
+            part.cases.len(),
+            part.skipped().len()
+        )));
+    }
+    Ok(Calibration {
+        isolated: isolated.load(Ordering::Relaxed),
+        suites: BTreeMap::from([(suite, part)]),
+        ..none
+    })
+}
+
+fn gold_results(suite: Suite, ran: SuiteResult) -> Result<Vec<CaseResult>, Stop> {
+    match ran {
         SuiteResult::Ran {
             results,
             discrepancies: 0,
             ..
-        } => results,
-        SuiteResult::Ran { discrepancies, .. } => {
-            return Err(Stop::Fault(format!(
-                "gold's reports on the {suite} suite disagree {discrepancies} times (see the run's log), so they cannot calibrate"
-            )));
-        }
-        SuiteResult::Environment(message) => {
-            return Err(Stop::Input(format!(
-                "the environment cannot run the {suite} suite: {message}"
-            )));
-        }
-    };
-    if results.is_empty() {
-        return Err(Stop::Input(format!(
+        } if results.is_empty() => Err(Stop::Input(format!(
             "gold collects no case of the {suite} suite; correct [suites.{suite}] in task.toml"
-        )));
+        ))),
+        SuiteResult::Ran {
+            results,
+            discrepancies: 0,
+            ..
+        } => Ok(results),
+        SuiteResult::Ran { discrepancies, .. } => Err(Stop::Fault(format!(
+            "gold's reports on the {suite} suite disagree {discrepancies} times (see the run's log), so they cannot calibrate"
+        ))),
+        SuiteResult::Environment(message) => Err(Stop::Input(format!(
+            "the environment cannot run the {suite} suite: {message}"
+        ))),
     }
-    let cases = results
+}
+
+/// Gold's runs case by case, in the order in which cases were first collected; one that a run did
+/// not collect is missing there.
+fn merge(runs: &[Vec<CaseResult>]) -> Vec<CalibratedCase> {
+    let mut order: Vec<&CaseId> = Vec::new();
+    let mut seen = HashSet::new();
+    for result in runs.iter().flatten() {
+        if seen.insert(&result.id) {
+            order.push(&result.id);
+        }
+    }
+    let by_id: Vec<HashMap<&CaseId, &CaseResult>> = runs
         .iter()
-        .map(|r| CalibratedCase {
-            id: r.id.clone(),
-            outcome: r.outcome,
-            duration_s: r.duration_s,
-        })
+        .map(|run| run.iter().map(|r| (&r.id, r)).collect())
         .collect();
-    let duration_s = results.iter().map(|r| r.duration_s).sum();
-    Ok(Calibration {
-        isolated: isolated.load(Ordering::Relaxed),
-        suites: BTreeMap::from([(suite, SuiteCalibration { cases, duration_s })]),
-        ..none
-    })
+    order
+        .into_iter()
+        .filter_map(|id| {
+            let each = by_id.iter().map(|run| {
+                run.get(id).map_or(
+                    CaseRun {
+                        outcome: Outcome::Missing,
+                        duration_s: 0.0,
+                    },
+                    |r| CaseRun {
+                        outcome: r.outcome,
+                        duration_s: r.duration_s,
+                    },
+                )
+            });
+            CalibratedCase::of(id.clone(), each.collect())
+        })
+        .collect()
 }
 
 fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
@@ -169,6 +308,7 @@ fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
         build: spec.build.as_ref(),
         limits: &spec.limits,
         hardware: &spec.hardware,
+        gpu_type: ground.gpu_type(),
         engine: ground.engine,
         reporter: &reporter_hash(),
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use super::error::Stop;
-use super::trees::{Patch, Trees, Unchanged};
+use super::trees::{NoTrees, Patch, Trees, Unchanged};
 use crate::catalog::{Problem, Severity};
 use crate::diff::added_line_share;
 use crate::domain::Task;
 use crate::store::Home;
+use crate::workspace::Absent;
 
 /// What the patches of a task are.
 pub struct Applies {
@@ -18,21 +19,24 @@ pub struct Applies {
 
 /// Applies every patch of a task to base, in memory.
 pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
-    let trees = match Trees::open(home, task) {
+    let mend = "correct the source or gold of the task";
+    let found = match Trees::find(home, task) {
+        Ok(trees) => Ok(trees),
+        Err(NoTrees::Absent(absent)) => Err(not_here(task, &absent)),
+        Err(NoTrees::Stop(Stop::Input(message))) => {
+            Err(problem(task.path("task.toml"), message, mend))
+        }
+        Err(NoTrees::Stop(Stop::Fault(message))) => return Err(message),
+        Err(NoTrees::Stop(Stop::Cancelled)) => return Err("cancelled".into()),
+    };
+    let trees = match found {
         Ok(trees) => trees,
-        Err(Stop::Input(message)) => {
-            let problem = problem(
-                task.path("task.toml"),
-                message,
-                "correct the source or gold of the task",
-            );
+        Err(problem) => {
             return Ok(Applies {
                 problems: vec![problem],
                 shares: Vec::new(),
             });
         }
-        Err(Stop::Fault(message)) => return Err(message),
-        Err(Stop::Cancelled) => return Err("cancelled".into()),
     };
     let mut problems = Vec::new();
     let adversarial = task.spec.adversarial.iter().map(|a| task.path(&a.patch));
@@ -60,6 +64,20 @@ pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
         }
     }
     Ok(Applies { problems, shares })
+}
+
+/// What a machine lacks is no error of a task that names its repository by URL.
+fn not_here(task: &Task, absent: &Absent) -> Problem {
+    let mend = format!("run:\n        {}", absent.commands.join("\n        "));
+    let file = task.path("task.toml");
+    if !absent.elsewhere {
+        return problem(file, absent.what.clone(), &mend);
+    }
+    let message = format!("patches and gold were not checked: {}", absent.what);
+    Problem {
+        severity: Severity::Note,
+        ..problem(file, message, &mend)
+    }
 }
 
 fn problem(file: PathBuf, message: String, mend: &str) -> Problem {

@@ -35,16 +35,7 @@ pub(super) async fn grade(
     let timer = Timer::start(recorder, Stage::Prepare, Subject::Submission);
     let ground = prepare(home, run, manifest, recorder).await?;
     let isolated = Arc::new(AtomicBool::new(true));
-    let suites: Vec<Suite> = Suite::ALL
-        .into_iter()
-        .filter(|s| manifest.suites.includes(*s) && ground.task.spec.suites.get(*s).is_some())
-        .collect();
-    if suites.is_empty() {
-        return Err(Stop::Input(format!(
-            "task {} has no such suite",
-            manifest.task
-        )));
-    }
+    let suites = ground.suites(manifest)?;
     duration.prepare = timer.stop();
 
     let calibration = calibration(home, &ground, &suites, recorder, &isolated).await?;
@@ -89,6 +80,7 @@ pub(super) async fn grade(
         )
         .await?;
     }
+    ground.release(recorder).await?;
     let timer = Timer::start(recorder, Stage::Judge, Subject::Submission);
     observed.isolated = isolated.load(Ordering::Relaxed);
     duration.total = started.elapsed().as_secs_f64();

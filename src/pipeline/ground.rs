@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::Stop;
+use super::gpus::{self, Gpus};
 use super::recorder::Recorder;
 use super::suite::install_reporter;
 use super::trees::Trees;
 use crate::catalog::load_task;
-use crate::domain::{EngineChoice, EngineKind, Event, Level, Manifest, Task};
+use crate::domain::{EngineChoice, EngineKind, Event, Level, Machine, Manifest, Suite, Task};
 use crate::environment::{self, Environment, Request};
+use crate::gpu::Equipment;
 use crate::store::{Home, RunDir};
 
 /// What the stages after `prepare` stand on.
 pub struct Ground {
+    /// As the run wants it: with its number of ranks.
     pub task: Task,
     pub trees: Arc<Trees>,
     pub environment: Environment,
@@ -23,6 +26,8 @@ pub struct Ground {
     pub run: RunDir,
     pub scratch: PathBuf,
     pub reporter: PathBuf,
+    /// Taken last, given back by [`Ground::release`] or with the ground.
+    gpus: Option<Gpus>,
 }
 
 /// Makes the ground; environment and base at the same time.
@@ -46,12 +51,15 @@ pub async fn prepare(
             problems.join("\n")
         )));
     }
-    let Some(task) = loaded.task else {
+    let Some(mut task) = loaded.task else {
         return Err(Stop::Input(format!(
             "no task in {}",
             manifest.task_dir.display()
         )));
     };
+    if let Some(ranks) = manifest.ranks {
+        task.spec = task.spec.with_ranks(ranks);
+    }
     let scratch = run.scratch_path();
     let reporter = scratch.join("reporter");
     install_reporter(&reporter).map_err(|e| Stop::Fault(e.to_string()))?;
@@ -90,6 +98,7 @@ pub async fn prepare(
         python: format!("Python {}", environment.python_version),
     });
     drop(stop);
+    let gpus = gpus::take(&task, &run.id(), recorder).await?;
     Ok(Ground {
         task,
         trees: Arc::new(trees),
@@ -98,6 +107,7 @@ pub async fn prepare(
         run: run.clone(),
         scratch,
         reporter,
+        gpus,
     })
 }
 
@@ -112,6 +122,58 @@ impl Drop for StopFlag {
 }
 
 impl Ground {
+    /// The suites that are asked for and that the task has.
+    pub fn suites(&self, manifest: &Manifest) -> Result<Vec<Suite>, Stop> {
+        let suites: Vec<Suite> = Suite::ALL
+            .into_iter()
+            .filter(|s| manifest.suites.includes(*s) && self.task.spec.suites.get(*s).is_some())
+            .collect();
+        if suites.is_empty() {
+            return Err(Stop::Input(format!(
+                "task {} has no such suite",
+                manifest.task
+            )));
+        }
+        Ok(suites)
+    }
+
+    /// What the GPUs are that the run holds; they are all of one type.
+    pub fn gpu_type(&self) -> Option<&str> {
+        let first = self.gpus.as_ref()?.held.gpus.first()?;
+        Some(&first.name)
+    }
+
+    /// What a sandbox needs for the GPUs; nothing where there are none.
+    pub fn equipment(&self) -> Equipment {
+        let gpus = self.gpus.as_ref();
+        gpus.map(|g| g.equipment.clone()).unwrap_or_default()
+    }
+
+    /// Gives the GPUs back, once nothing runs on them any more.
+    pub async fn release(self, recorder: &Recorder) -> Result<(), Stop> {
+        match self.gpus {
+            Some(gpus) => gpus::release(gpus, recorder).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Where this runs, for a calibration.
+    pub fn machine(&self) -> Machine {
+        let gpus = self.gpus.as_ref().map(|g| &g.held);
+        let packages = &self.environment.packages;
+        let torch = packages.iter().find(|p| p.name == "torch");
+        Machine {
+            gpu_type: self.gpu_type().map(str::to_owned),
+            gpus: gpus.map_or(0, |g| g.gpus.len() as u32),
+            driver: gpus.map(|g| g.driver.clone()),
+            kernel: nix::sys::utsname::uname()
+                .ok()
+                .map(|u| u.release().to_string_lossy().into_owned()),
+            python: self.environment.python_version.clone(),
+            torch: torch.map(|p| p.version.clone()),
+        }
+    }
+
     /// Environment of every process in a sandbox of this run.
     pub fn variables(&self, ranks: u32) -> BTreeMap<String, String> {
         let mut env: BTreeMap<String, String> = [
@@ -130,6 +192,16 @@ impl Ground {
             env.insert("OPENBLAS_NUM_THREADS".into(), "1".into());
         }
         env.extend(self.environment.env.clone());
+        for (name, value) in self.equipment().env {
+            match env.get_mut(&name) {
+                // the driver's own libraries before anything else of their name
+                Some(set) if name == "LD_LIBRARY_PATH" => *set = format!("{value}:{set}"),
+                Some(_) => {}
+                None => {
+                    env.insert(name, value);
+                }
+            }
+        }
         // joins a process that is seen outside (on a GPU) to its run
         env.insert("INFRADEV_RUN".into(), self.run.id().0);
         env

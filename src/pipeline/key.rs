@@ -23,6 +23,8 @@ pub struct KeyParts<'a> {
     pub build: Option<&'a BuildSpec>,
     pub limits: &'a LimitsSpec,
     pub hardware: &'a HardwareSpec,
+    /// What the GPUs are that the run holds; none where it needs none.
+    pub gpu_type: Option<&'a str>,
     pub engine: EngineKind,
     /// Content hash of the reporter.
     pub reporter: &'a str,

@@ -3,6 +3,7 @@
 //! - `worker`: takes a run directory, journals, cancels, cleans up
 //! - `grade`: the order of the stages
 //! - `ground`, `trees`, `calibrate`, `build`, `run_suites`: one stage each
+//! - `gpus`: the GPUs of a run, taken and given back
 //! - `place`: the sandboxes of a work tree
 //! - [`suite`]: ranks, limits, continuation
 //! - [`Comparer`]: solutions beside each other, for who shows them
@@ -13,6 +14,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod error;
+mod gpus;
 mod grade;
 mod ground;
 mod key;

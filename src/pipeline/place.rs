@@ -1,5 +1,6 @@
 //! Sandboxes for one work tree.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,7 @@ pub const WORKTREE: &str = "/workspace";
 /// Starts sandboxes that share one work tree, one after another.
 pub struct Place {
     spec: SandboxSpec,
+    unisolated_env: BTreeMap<String, String>,
     scratch: PathBuf,
     /// Stays true as long as every sandbox had namespaces of its own.
     isolated: Arc<AtomicBool>,
@@ -32,6 +34,8 @@ impl Place {
     ) -> Self {
         let limits = &ground.task.spec.limits;
         let mut mounts = ground.environment.mounts.clone();
+        let equipment = ground.equipment();
+        mounts.extend(equipment.mounts);
         mounts.push(reporter_mount(&ground.reporter));
         mounts.push(Mount {
             source: worktree.to_path_buf(),
@@ -53,8 +57,9 @@ impl Place {
                     shm_bytes: limits.shm_mib << 20,
                 },
                 network: Network::Loopback,
-                devices: Vec::new(),
+                devices: equipment.devices,
             },
+            unisolated_env: equipment.unisolated_env,
             scratch: ground.scratch.clone(),
             isolated: Arc::clone(isolated),
         }
@@ -66,6 +71,7 @@ impl Sandboxes for Place {
         let options = LocalOptions {
             binary: None,
             allow_unisolated: true,
+            unisolated_env: self.unisolated_env.clone(),
         };
         let sandbox = Sandbox::start_local_with(self.spec.clone(), &self.scratch, &options).await?;
         if sandbox.isolation() == Isolation::None {

@@ -266,6 +266,12 @@ fn lay_now(
     let subject = subjected.subject;
     let kind = if twins.is_some() { "twins" } else { "tree" };
     let work = scratch.join(format!("{}-{suite}-{kind}", subject.name()));
+    match std::fs::remove_dir_all(&work) {
+        // gold runs several times, each on a tree of its own
+        Ok(()) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+        Err(e) => return Err(Stop::Fault(format!("{}: {e}", work.display()))),
+    }
     let built = built_tree(scratch, subject);
     let tree = if built.is_dir() {
         trees.snapshot.import_dir(&built).map_err(fault)?

@@ -9,7 +9,7 @@ use crate::domain::event::PatchedFile;
 use crate::domain::{Cause, Suite, Task};
 use crate::python::edits;
 use crate::store::Home;
-use crate::workspace::{self, ApplyError, Snapshot};
+use crate::workspace::{self, Absent, ApplyError, Mirrors, Origin, Snapshot, WorkspaceError};
 
 /// Base and gold of a task, as git objects in the home.
 pub struct Trees {
@@ -73,36 +73,62 @@ pub enum Unchanged {
     Stop(Stop),
 }
 
+/// Why a task has no trees here.
+pub enum NoTrees {
+    /// Its repository, or a part of it, is not on this machine.
+    Absent(Absent),
+    Stop(Stop),
+}
+
+impl From<WorkspaceError> for NoTrees {
+    fn from(e: WorkspaceError) -> Self {
+        match e {
+            WorkspaceError::Absent(absent) => Self::Absent(absent),
+            e => Self::Stop(Stop::Input(e.to_string())),
+        }
+    }
+}
+
 impl Trees {
     /// Opens base (importing it once) and makes gold's tree.
     pub fn open(home: &Home, task: &Task) -> Result<Self, Stop> {
-        let spec = &task.spec;
-        let input = |e: workspace::WorkspaceError| Stop::Input(e.to_string());
-        let only = &spec.source.only;
-        let repository = spec.source.git.as_deref().map(PathBuf::from);
-        let snapshot = match (&spec.source.base, &repository) {
-            (Some(base), _) => Snapshot::from_dir(&task.path(base), &home.snapshots()),
-            (None, repository) => {
-                let repository = repository.as_deref().unwrap_or(Path::new(""));
-                let commit = spec.source.base_commit.as_deref().unwrap_or_default();
-                Snapshot::from_git(repository, commit, only, &home.snapshots())
+        Self::find(home, task).map_err(|e| match e {
+            NoTrees::Absent(absent) => {
+                Stop::Input(format!("task {} cannot be used here: {absent}", task.id()))
             }
-        }
-        .map_err(input)?;
+            NoTrees::Stop(stop) => stop,
+        })
+    }
+
+    /// As [`Trees::open`], and tells a source that is not on this machine from all else.
+    pub fn find(home: &Home, task: &Task) -> Result<Self, NoTrees> {
+        let spec = &task.spec;
+        let only = &spec.source.only;
+        let origin = Origin::of(task, &Mirrors::from_env(Some(home.mirrors())));
+        let store = home.snapshots();
+        let snapshot = match (&spec.source.base, &origin) {
+            (Some(base), _) => Snapshot::from_dir(&task.path(base), &store)?,
+            (None, Some(origin)) => {
+                let commit = spec.source.base_commit.as_deref().unwrap_or_default();
+                Snapshot::from_git(origin, commit, only, &store)?
+            }
+            (None, None) => {
+                let message = format!("task {} has no source", task.id());
+                return Err(NoTrees::Stop(Stop::Input(message)));
+            }
+        };
         let base = snapshot.tree();
-        let (gold, gold_commit) = match (&spec.gold.commit, &repository) {
-            (Some(commit), Some(repository)) => {
-                let whole = snapshot
-                    .import_git(repository, commit, only)
-                    .map_err(input)?;
+        let (gold, gold_commit) = match (&spec.gold.commit, &origin) {
+            (Some(commit), Some(origin)) => {
+                let whole = snapshot.import_git(origin, commit, only)?;
                 // gold is the change outside the suites' folders: tests come with the suites
                 let mut gold = whole;
                 for suite in Suite::ALL.iter().filter_map(|s| spec.suites.get(*s)) {
-                    gold = snapshot.graft(gold, base, &suite.into).map_err(input)?;
+                    gold = snapshot.graft(gold, base, &suite.into)?;
                 }
                 (gold, Some(whole))
             }
-            _ => (gold_patch(&snapshot, task)?, None),
+            _ => (gold_patch(&snapshot, task).map_err(NoTrees::Stop)?, None),
         };
         Ok(Self {
             snapshot,

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::error::{Stop, WorkError};
-use super::grade;
 use super::recorder::Recorder;
-use crate::domain::Event;
+use super::{calibrate, grade};
+use crate::domain::run_state::RunState;
+use crate::domain::{Event, Grade, Manifest, Work};
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch};
 
 /// Executes a run; the answer is the exit code that the run ended with.
@@ -47,13 +48,15 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
         tokio::select! {
             biased;
             () = cancelled(run) => Err(Stop::Cancelled),
-            ended = grade::grade(home, run, &manifest, &kept, &recorder) => ended,
+            ended = execute(home, run, &manifest, &kept, &recorder) => ended,
         }
     });
     // dropping the runtime waits for blocking work; sandboxes end when their streams close
     runtime.shutdown_timeout(std::time::Duration::from_secs(10));
     let code = match ended {
-        Ok(grade) => {
+        // made, and that was the question
+        Ok(None) => 0,
+        Ok(Some(grade)) => {
             let code = u8::from(!grade.resolved);
             recorder.record(Event::Graded {
                 grade: Box::new(grade),
@@ -87,6 +90,24 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     recorder.close()?;
     Summary::keep(run)?;
     Ok(code)
+}
+
+/// What the manifest asks for; a calibration has no grade.
+async fn execute(
+    home: &Home,
+    run: &RunDir,
+    manifest: &Manifest,
+    kept: &RunState,
+    recorder: &Recorder,
+) -> Result<Option<Grade>, Stop> {
+    match manifest.work {
+        Work::Grade => grade::grade(home, run, manifest, kept, recorder)
+            .await
+            .map(Some),
+        Work::Calibrate { runs } => calibrate::calibrate(home, run, manifest, runs, recorder)
+            .await
+            .map(|()| None),
+    }
 }
 
 fn remove_scratch(run: &RunDir) -> Result<(), WorkError> {

@@ -51,6 +51,12 @@ impl Home {
         Ok(Self { root })
     }
 
+    /// A home that is there already; nothing is made.
+    pub fn there(root: &Path) -> Option<Self> {
+        let root = root.canonicalize().ok()?;
+        root.is_dir().then_some(Self { root })
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -73,6 +79,11 @@ impl Home {
 
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
+    }
+
+    /// Clones of repositories that tasks name by URL.
+    pub fn mirrors(&self) -> PathBuf {
+        self.root.join("mirrors")
     }
 
     /// The calibration kept under a key; the key is hexadecimal.

@@ -12,7 +12,10 @@ mod run;
 mod summary;
 mod watch;
 
-pub use calibrations::{keep_calibration, kept_calibration};
+pub use calibrations::{
+    keep_calibration, kept_calibration, made_calibration, task_calibration_path, task_calibrations,
+    write_calibration,
+};
 pub use clock::now_s;
 pub use home::{Home, StoreError};
 pub use journal::{Journal, Tail, read_records};

@@ -154,6 +154,11 @@ impl RunDir {
         self.path.join("scratch")
     }
 
+    /// What a calibration run made.
+    pub fn calibration_path(&self) -> PathBuf {
+        self.path.join("calibration.json")
+    }
+
     pub fn summary_path(&self) -> PathBuf {
         self.path.join("summary.json")
     }

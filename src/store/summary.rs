@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::home::{Home, StoreError};
 use super::run::{RunDir, RunStatus, read_json, write_json};
 use crate::domain::run_state::RunState;
-use crate::domain::{Badge, Cause, EngineKind, Manifest, RunId, Source, Suite, Verdict};
+use crate::domain::{Badge, Cause, EngineKind, Manifest, RunId, Source, Suite, Verdict, Work};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
@@ -25,6 +25,9 @@ pub struct Summary {
     /// The stage it is in, while it runs.
     pub stage: Option<String>,
     pub parent: Option<RunId>,
+    /// Gold runs of a calibration run; absent: a patch is graded.
+    #[serde(default)]
+    pub calibrates: Option<u32>,
     /// Cases that were asked for by name; 0: whole suites.
     pub only: usize,
     pub created_s: f64,
@@ -69,6 +72,13 @@ impl Summary {
                 passed: s.passed,
                 collected: s.collected,
             }),
+            None if state.calibration.is_some() => {
+                let made = state.calibration.as_ref().and_then(|c| c.get(&suite));
+                made.map(|c| Pair {
+                    passed: c.passed,
+                    collected: c.collected,
+                })
+            }
             None => state
                 .suite(crate::domain::Subject::Submission, suite)
                 .map(|s| Pair {
@@ -95,6 +105,10 @@ impl Summary {
                 .stage
                 .map(|(stage, subject)| format!("{} {}", stage.name(), subject.name())),
             parent: manifest.parent.clone(),
+            calibrates: match manifest.work {
+                Work::Grade => None,
+                Work::Calibrate { runs } => Some(runs),
+            },
             only: manifest.only.len(),
             created_s: manifest.created_s,
             duration_s: state.last_at_s.map(|last| last - manifest.created_s),

@@ -6,6 +6,7 @@
 //! An implementation must be safe to call from several threads at once.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ pub struct TaskList {
     pub dir: PathBuf,
     pub tasks: Vec<Arc<Task>>,
     pub problems: Vec<TaskProblem>,
+    /// By id, in two words: the task's repository is not on this machine.
+    pub missing: BTreeMap<String, &'static str>,
 }
 
 /// A task folder that is not usable.

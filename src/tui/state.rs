@@ -1,7 +1,7 @@
 //! Everything that the workbench knows. Changed only by [`super::update`], shown by
 //! [`super::draw`]; no I/O and no clock of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::domain::{CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task};
@@ -181,6 +181,8 @@ pub struct App {
     pub tasks_loaded: bool,
     pub tasks: Vec<Arc<Task>>,
     pub problems: Vec<TaskProblem>,
+    /// By task, in two words: its repository is not on this machine.
+    pub missing: BTreeMap<String, &'static str>,
     /// Newest first.
     pub runs: Vec<RunSummary>,
     pub runs_loaded: bool,
@@ -219,6 +221,7 @@ impl App {
             tasks_loaded: false,
             tasks: Vec::new(),
             problems: Vec::new(),
+            missing: BTreeMap::new(),
             runs: Vec::new(),
             runs_loaded: false,
             target: Target::default(),

@@ -21,19 +21,8 @@ pub enum WorkspaceError {
         repository = .repository.display()
     )]
     NoRepository { repository: PathBuf },
-    #[error(
-        "{repository} lacks {what} {id}; get it with: git -C {repository} fetch {from} {commit}",
-        repository = .repository.display()
-    )]
-    MissingObject {
-        repository: PathBuf,
-        /// "commit", or the object of a partial clone.
-        what: &'static str,
-        id: String,
-        /// The remote's address, or a placeholder for it.
-        from: String,
-        commit: String,
-    },
+    #[error(transparent)]
+    Absent(#[from] Absent),
     #[error("{commit} is no full commit id (40 hexadecimal digits)")]
     NotFull { commit: String },
     #[error("{path} is not in commit {commit} of {repository}", repository = .repository.display())]
@@ -48,6 +37,19 @@ pub enum WorkspaceError {
     BadName { name: String },
     #[error("{path} does not name a folder below the work tree")]
     BadFolder { path: String },
+}
+
+/// A repository, a commit or an object of it that is not on this machine. Nothing is fetched here:
+/// these are the commands that bring it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; this gets them:\n    {}", .commands.join("\n    "))]
+pub struct Absent {
+    /// Names the repository, what it lacks, all commits that are needed and where it looked.
+    pub what: String,
+    /// For a shell, in this order.
+    pub commands: Vec<String>,
+    /// The task names the repository by URL: that it is not here is no error of the task.
+    pub elsewhere: bool,
 }
 
 impl WorkspaceError {

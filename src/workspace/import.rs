@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, ErrorCode, Odb, Oid, Repository};
 
 use super::WorkspaceError;
+use super::origin::{Lacks, Origin};
 use super::tree::{Edit, EditError, FOLDER, SUBMODULE, edit_tree, find};
 use super::walk::{Kind, content, is_left_out, list};
+use crate::diff::patch::show;
 
 /// What to do about sockets, pipes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,88 +58,136 @@ pub(super) fn folder(
     builder.write().map(Some).map_err(git())
 }
 
-/// A commit somewhere else.
-pub(super) struct Source {
-    repo: Repository,
-    place: PathBuf,
-    commit: String,
+/// Brings a commit's tree into `to`, from the first place of `origin` that holds all of it; of
+/// `only` these paths, where there are any. What `own` has is whole, and not copied. Returns the
+/// tree, and where that place's objects are (for looking up the preimages of a patch).
+pub(super) fn commit_tree(
+    origin: &Origin,
+    commit: &str,
+    only: &[String],
+    own: &Repository,
+    to: &Repository,
+) -> Result<(Oid, PathBuf), WorkspaceError> {
+    check_full(commit)?;
+    let commit = commit.to_ascii_lowercase();
+    let mut first = None;
+    for place in origin.places() {
+        let brought = Source::open(origin, &place, &commit)
+            .and_then(|source| Ok((source.copy(own, to, only)?, source.objects())));
+        match brought {
+            Ok(found) => return Ok(found),
+            // another mirror may have what this one lacks
+            Err(e) => first = first.or(Some(e)),
+        }
+    }
+    Err(first.unwrap_or_else(|| origin.no_mirror(&commit).into()))
 }
 
-impl Source {
-    pub(super) fn open(place: &Path, commit: &str) -> Result<Self, WorkspaceError> {
-        check_full(commit)?;
-        let repo = open_any(place)?;
+/// A commit somewhere else.
+struct Source<'a> {
+    repo: Repository,
+    /// The folder with `objects` in it.
+    git_dir: PathBuf,
+    place: &'a Path,
+    origin: &'a Origin,
+    commit: &'a str,
+}
+
+impl<'a> Source<'a> {
+    fn open(origin: &'a Origin, place: &'a Path, commit: &'a str) -> Result<Self, WorkspaceError> {
+        let (repo, git_dir) = open_any(place)?;
         Ok(Self {
             repo,
-            place: place.to_path_buf(),
-            commit: commit.to_ascii_lowercase(),
+            git_dir,
+            place,
+            origin,
+            commit,
         })
     }
 
-    /// Where its objects are, for looking up the preimages of a patch.
-    pub(super) fn objects(&self) -> PathBuf {
-        self.repo.commondir().join("objects")
+    fn objects(&self) -> PathBuf {
+        self.git_dir.join("objects")
     }
 
-    fn missing(&self, what: &'static str, id: &str) -> WorkspaceError {
+    fn missing(&self, object: Option<&str>) -> WorkspaceError {
         let remote = self.repo.find_remote("origin").ok();
         let url = remote
             .as_ref()
             .and_then(|r| r.url().ok().map(str::to_owned));
-        WorkspaceError::MissingObject {
-            repository: self.place.clone(),
-            what,
-            id: id.to_owned(),
-            from: url.unwrap_or_else(|| "<url>".into()),
-            commit: self.commit.clone(),
-        }
+        let lacks = Lacks {
+            commit: self.commit,
+            object,
+            shallow: self.git_dir.join("shallow").exists() || self.repo.is_empty().unwrap_or(false),
+        };
+        self.origin
+            .lacking(self.place, url.as_deref().unwrap_or("<url>"), &lacks)
+            .into()
     }
 
-    fn fault(&self, id: Oid) -> impl FnOnce(git2::Error) -> WorkspaceError {
+    /// An object that cannot be had: `what` is "tree" or "file".
+    fn fault(
+        &self,
+        what: &'static str,
+        id: Oid,
+        path: &[u8],
+    ) -> impl FnOnce(git2::Error) -> WorkspaceError {
         move |source| {
             if source.code() == ErrorCode::NotFound && source.class() != ErrorClass::Os {
-                self.missing("object", &id.to_string())
+                self.missing(Some(&format!("{what} {} (object {id})", show(path))))
             } else {
-                WorkspaceError::git(&self.place)(source)
+                WorkspaceError::git(self.place)(source)
             }
         }
     }
 
     /// Copies the commit's tree into `to`; only the paths of `only`, where there are any.
-    pub(super) fn copy(&self, to: &Repository, only: &[String]) -> Result<Oid, WorkspaceError> {
-        let id = Oid::from_str(&self.commit).map_err(WorkspaceError::git(&self.place))?;
+    fn copy(
+        &self,
+        own: &Repository,
+        to: &Repository,
+        only: &[String],
+    ) -> Result<Oid, WorkspaceError> {
+        let id = Oid::from_str(self.commit).map_err(WorkspaceError::git(self.place))?;
         let tree = match self.repo.find_commit(id) {
             Ok(commit) => commit.tree_id(),
-            Err(e) if e.code() == ErrorCode::NotFound => {
-                return Err(self.missing("commit", &self.commit));
-            }
-            Err(e) => return Err(WorkspaceError::git(&self.place)(e)),
+            Err(e) if e.code() == ErrorCode::NotFound => return Err(self.missing(None)),
+            Err(e) => return Err(WorkspaceError::git(self.place)(e)),
         };
-        let from = self.repo.odb().map_err(WorkspaceError::git(&self.place))?;
+        let from = self.repo.odb().map_err(WorkspaceError::git(self.place))?;
         let into = to.odb().map_err(WorkspaceError::git(to.path()))?;
+        let own = own.odb().map_err(WorkspaceError::git(own.path()))?;
+        let copying = Copying {
+            source: self,
+            own: &own,
+            from: &from,
+            into: &into,
+        };
         if only.is_empty() {
-            self.copy_tree(&from, &into, tree)?;
+            copying.tree(tree, &mut Vec::new())?;
             return Ok(tree);
         }
-        let root = self.repo.find_tree(tree).map_err(self.fault(tree))?;
+        let root = self
+            .repo
+            .find_tree(tree)
+            .map_err(self.fault("tree", tree, b""))?;
         let mut edits = BTreeMap::new();
         for path in only {
             let path = path.trim_matches('/');
-            let path = path.strip_prefix("./").unwrap_or(path);
-            let found = find(&root, path.as_bytes(), &self.repo)
-                .map_err(WorkspaceError::git(&self.place))?;
+            let path = path.strip_prefix("./").unwrap_or(path).as_bytes();
+            let found = find(&root, path, &self.repo).map_err(self.fault("tree", tree, path))?;
             let Some((mode, id)) = found else { continue };
+            let mut path = path.to_vec();
             if mode == FOLDER {
-                self.copy_tree(&from, &into, id)?;
+                copying.tree(id, &mut path)?;
             } else {
-                self.copy_object(&from, &into, id)?;
+                copying.object(id, "file", &path)?;
             }
-            edits.insert(path.as_bytes().to_vec(), Edit::Put { mode, id });
+            edits.insert(path, Edit::Put { mode, id });
         }
         if edits.is_empty() {
             return Err(WorkspaceError::NotInCommit {
-                repository: self.place.clone(),
-                commit: self.commit.clone(),
+                repository: self.place.to_path_buf(),
+                commit: self.commit.to_owned(),
                 path: only.join(", "),
             });
         }
@@ -148,31 +198,53 @@ impl Source {
             },
         })
     }
+}
 
-    fn copy_tree(&self, from: &Odb<'_>, into: &Odb<'_>, id: Oid) -> Result<(), WorkspaceError> {
-        if into.exists(id) {
+struct Copying<'a> {
+    source: &'a Source<'a>,
+    /// Not `into`, which may look into the source as well.
+    own: &'a Odb<'a>,
+    from: &'a Odb<'a>,
+    into: &'a Odb<'a>,
+}
+
+impl Copying<'_> {
+    /// `path`: where the tree stands in the commit, for messages.
+    fn tree(&self, id: Oid, path: &mut Vec<u8>) -> Result<(), WorkspaceError> {
+        if self.own.exists(id) {
             return Ok(());
         }
-        let tree = self.repo.find_tree(id).map_err(self.fault(id))?;
+        let tree = self.source.repo.find_tree(id);
+        let tree = tree.map_err(self.source.fault("tree", id, path))?;
         for entry in &tree {
+            let length = path.len();
+            if length > 0 {
+                path.push(b'/');
+            }
+            path.extend_from_slice(entry.name_bytes());
             match entry.filemode() {
-                FOLDER => self.copy_tree(from, into, entry.id())?,
+                FOLDER => self.tree(entry.id(), path)?,
                 // the other repository's commit: nothing of it is here
                 SUBMODULE => {}
-                _ => self.copy_object(from, into, entry.id())?,
+                _ => self.object(entry.id(), "file", path)?,
             }
+            path.truncate(length);
         }
         // after what it holds: a tree that is there is there with all below it
-        self.copy_object(from, into, id)
+        self.object(id, "tree", path)
     }
 
-    fn copy_object(&self, from: &Odb<'_>, into: &Odb<'_>, id: Oid) -> Result<(), WorkspaceError> {
-        if into.exists(id) {
+    fn object(&self, id: Oid, what: &'static str, path: &[u8]) -> Result<(), WorkspaceError> {
+        if self.own.exists(id) {
             return Ok(());
         }
-        let object = from.read(id).map_err(self.fault(id))?;
-        into.write(object.kind(), object.data())
-            .map_err(WorkspaceError::git(&self.place))?;
+        let object = self
+            .from
+            .read(id)
+            .map_err(self.source.fault(what, id, path))?;
+        self.into
+            .write(object.kind(), object.data())
+            .map_err(WorkspaceError::git(self.source.place))?;
         Ok(())
     }
 }
@@ -186,22 +258,34 @@ fn check_full(commit: &str) -> Result<(), WorkspaceError> {
     })
 }
 
-fn open_any(place: &Path) -> Result<Repository, WorkspaceError> {
+/// The repository at `place`, and its folder with the objects.
+fn open_any(place: &Path) -> Result<(Repository, PathBuf), WorkspaceError> {
+    let inner = place.join(".git");
+    let inner = if inner.is_dir() { &*inner } else { place };
     let opened = match Repository::open(place) {
         // another user's clone: we only read objects, and run none of its hooks or filters
-        Err(e) if e.code() == ErrorCode::Owner => {
-            let inner = place.join(".git");
-            Repository::open_bare(if inner.is_dir() { &inner } else { place })
-        }
+        Err(e) if e.code() == ErrorCode::Owner => Repository::open_bare(inner),
         opened => opened,
     };
-    opened.map_err(|e| {
-        if e.code() == ErrorCode::NotFound {
-            WorkspaceError::NoRepository {
-                repository: place.to_path_buf(),
-            }
-        } else {
-            WorkspaceError::git(place)(e)
+    match opened {
+        Ok(repo) => {
+            let git_dir = repo.commondir().to_path_buf();
+            Ok((repo, git_dir))
         }
-    })
+        // libgit2 does not open a partial clone, but reads its objects
+        Err(e) if e.message().contains("partialclone") => {
+            let objects = inner.join("objects");
+            let bare = || {
+                let odb = Odb::new()?;
+                odb.add_disk_alternate(&objects.to_string_lossy())?;
+                Repository::from_odb(odb)
+            };
+            let repo = bare().map_err(WorkspaceError::git(place))?;
+            Ok((repo, inner.to_path_buf()))
+        }
+        Err(e) if e.code() == ErrorCode::NotFound => Err(WorkspaceError::NoRepository {
+            repository: place.to_path_buf(),
+        }),
+        Err(e) => Err(WorkspaceError::git(place)(e)),
+    }
 }

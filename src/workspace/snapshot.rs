@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::hash::hash_tree;
-use super::import::{Odd, Source, folder};
+use super::import::{Odd, commit_tree, folder};
 use super::lock::lock;
+use super::origin::Origin;
 use super::tree;
 use super::{WorkspaceError, write};
 use crate::domain::hex;
@@ -52,18 +53,17 @@ impl Snapshot {
     }
 
     /// Base from a commit of a repository on this machine; of `only` these folders and files,
-    /// where there are any. A second use does not open the repository.
+    /// where there are any. A second use does not even look for the repository.
     pub fn from_git(
-        repository: &Path,
+        origin: &Origin,
         commit: &str,
         only: &[String],
         store: &Path,
     ) -> Result<Self, WorkspaceError> {
         let key = git_key(commit, only);
         Self::cached(store, &key, |repo| {
-            let source = Source::open(repository, commit)?;
-            let id = source.copy(repo, only)?;
-            Ok((id, Some(source.objects())))
+            let (id, objects) = commit_tree(origin, commit, only, repo, repo)?;
+            Ok((id, Some(objects)))
         })
     }
 
@@ -156,11 +156,12 @@ impl Snapshot {
     /// The tree of another commit of base's repository (gold). Kept in memory.
     pub fn import_git(
         &self,
-        repository: &Path,
+        origin: &Origin,
         commit: &str,
         only: &[String],
     ) -> Result<Oid, WorkspaceError> {
-        Source::open(repository, commit)?.copy(&self.repo(), only)
+        let own = Repository::open_bare(&self.dir).map_err(WorkspaceError::git(&self.dir))?;
+        commit_tree(origin, commit, only, &own, &self.repo()).map(|found| found.0)
     }
 
     /// Writes a tree out; `dest` must be new or empty.

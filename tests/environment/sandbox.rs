@@ -39,6 +39,7 @@ fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessStatus,
         let options = LocalOptions {
             binary: Some(PathBuf::from(env!("CARGO_BIN_EXE_infradev"))),
             allow_unisolated: false,
+            ..LocalOptions::default()
         };
         let mut sandbox = Sandbox::start_local_with(spec, scratch, &options)
             .await

@@ -85,28 +85,6 @@ fn a_lease_ends_with_its_process() {
 }
 
 #[test]
-fn several_are_taken_together_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let leases = Leases::at(folder.path()).unwrap();
-    let uuids = ["GPU-a", "GPU-b", "GPU-c"].map(String::from);
-    let held = leases.acquire("GPU-b", &holder("x")).unwrap();
-    let error = leases.acquire_some(3, &uuids, &holder("y")).unwrap_err();
-    assert!(
-        matches!(error, LeaseError::NotEnough { wanted: 3, free: 2 }),
-        "{error}"
-    );
-    assert_eq!(leases.state("GPU-a").unwrap(), LeaseState::Free);
-    let two = leases.acquire_some(2, &uuids, &holder("y")).unwrap();
-    let taken: Vec<&str> = two.iter().map(|l| l.uuid.as_str()).collect();
-    assert_eq!(taken, ["GPU-a", "GPU-c"]);
-    drop(held);
-    assert_eq!(
-        leases.acquire_some(1, &uuids, &holder("z")).unwrap()[0].uuid,
-        "GPU-b"
-    );
-}
-
-#[test]
 fn what_others_put_into_the_folder_leads_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let leases = Leases::at(folder.path()).unwrap();

@@ -2,5 +2,6 @@
 //! processes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod hold;
 mod leases;
 mod sampler;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use infradev::workspace::{Snapshot, WorkspaceError, hash_tree};
+use infradev::workspace::{Origin, Snapshot, WorkspaceError, hash_tree};
 
 use crate::kit::{Files, files, git, read, repository, with, write};
 
@@ -149,15 +149,23 @@ fn a_commit_of_a_repository_and_only_some_of_its_folders() {
     let base = commit(&clone);
     git(&clone, &["commit", "-qm", "gold"]).unwrap();
     let gold = commit(&clone);
-    let snapshot = Snapshot::from_git(&clone, &base, &[], &store).unwrap();
+    let snapshot = Snapshot::from_git(&Origin::here(&clone), &base, &[], &store).unwrap();
     assert_eq!(written(&snapshot, &dir.path().join("all")), odd());
     // gold is not in the store: it comes from the repository when it is asked for
-    let gold_tree = snapshot.import_git(&clone, &gold, &[]).unwrap();
+    let gold_tree = snapshot
+        .import_git(&Origin::here(&clone), &gold, &[])
+        .unwrap();
     snapshot
         .write_tree(gold_tree, &dir.path().join("gold"))
         .unwrap();
     assert_eq!(read(&dir.path().join("gold")), new);
-    let some = Snapshot::from_git(&clone, &base, &["a/b".into(), "run".into()], &store).unwrap();
+    let some = Snapshot::from_git(
+        &Origin::here(&clone),
+        &base,
+        &["a/b".into(), "run".into()],
+        &store,
+    )
+    .unwrap();
     let paths: Vec<Vec<u8>> = some
         .files(some.tree())
         .unwrap()
@@ -167,7 +175,7 @@ fn a_commit_of_a_repository_and_only_some_of_its_folders() {
     assert_eq!(paths, [b"a/b/c.py".to_vec(), b"run".to_vec()]);
     // the second use needs the repository no more
     fs::rename(&clone, dir.path().join("elsewhere")).unwrap();
-    let again = Snapshot::from_git(&clone, &base, &[], &store).unwrap();
+    let again = Snapshot::from_git(&Origin::here(&clone), &base, &[], &store).unwrap();
     assert_eq!(written(&again, &dir.path().join("again")), odd());
 }
 
@@ -183,8 +191,12 @@ fn what_is_missing_is_said_with_the_command_that_gets_it() {
     )
     .unwrap();
     let absent = "0123456789012345678901234567890123456789";
-    let message = |commit: &str, place: &Path| match Snapshot::from_git(place, commit, &[], &store)
-    {
+    let message = |commit: &str, place: &Path| match Snapshot::from_git(
+        &Origin::here(place),
+        commit,
+        &[],
+        &store,
+    ) {
         Ok(_) => panic!("{commit} is not there"),
         Err(e) => e.to_string(),
     };
@@ -201,7 +213,12 @@ fn what_is_missing_is_said_with_the_command_that_gets_it() {
     assert!(message(absent, dir.path()).contains("no git repository"));
     let head = String::from_utf8(git(&clone, &["rev-parse", "HEAD"]).unwrap()).unwrap();
     assert!(matches!(
-        Snapshot::from_git(&clone, head.trim(), &["nowhere".into()], &store),
+        Snapshot::from_git(
+            &Origin::here(&clone),
+            head.trim(),
+            &["nowhere".into()],
+            &store
+        ),
         Err(WorkspaceError::NotInCommit { .. })
     ));
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::domain::case::CaseDetail;
-use crate::domain::{CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task};
+use crate::domain::{
+    CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task, Work,
+};
 use crate::launch;
 use crate::pipeline::Comparer;
 use crate::store::{self, Home, Request, RunDir, Summary};
@@ -14,7 +16,7 @@ use crate::tui::backend::{
     JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
 };
 use crate::tui::gpu_view::GpuView;
-use crate::workspace::FileStat;
+use crate::workspace::{FileStat, Mirrors, Origin};
 
 use super::{logs, machine, watch};
 
@@ -118,10 +120,17 @@ impl Backend for Store {
             return Ok(list);
         }
         let catalog = Catalog::open(&self.tasks).map_err(BackendError::new)?;
+        let mirrors = Mirrors::from_env(Some(self.home.mirrors()));
         for loaded in catalog.load_all().map_err(BackendError::new)? {
             let broken = loaded.broken();
             match loaded.task {
-                Some(task) if !broken => list.tasks.push(Arc::new(task)),
+                Some(task) if !broken => {
+                    let origin = Origin::of(&task, &mirrors);
+                    if let Some(words) = origin.and_then(|o| o.missing()) {
+                        list.missing.insert(task.id().into(), words);
+                    }
+                    list.tasks.push(Arc::new(task));
+                }
                 _ => {
                     let problems: Vec<String> =
                         loaded.problems.iter().map(ToString::to_string).collect();
@@ -188,8 +197,10 @@ impl Backend for Store {
         let task = self.task(&request.task)?;
         let order = launch::Order {
             source: request.source.clone(),
+            work: Work::Grade,
             suites: request.suites,
             engine: EngineChoice::Auto,
+            ranks: None,
             only: request.only.clone(),
             parent: request.parent.clone(),
         };

@@ -33,6 +33,8 @@ pub struct LocalOptions {
     pub binary: Option<PathBuf>,
     /// Run without namespaces where the machine refuses them ([`Isolation::None`]).
     pub allow_unisolated: bool,
+    /// Set where that happens: what name spaces would have hidden.
+    pub unisolated_env: BTreeMap<String, String>,
 }
 
 /// The first frame: what `__sandbox` has to build.
@@ -66,6 +68,7 @@ impl Sandbox {
         match start(&setup).await {
             Err(EngineError::NamespacesRefused { .. }) if options.allow_unisolated => {
                 setup.isolation = Isolation::None;
+                setup.spec.env.extend(options.unisolated_env.clone());
                 start(&setup).await
             }
             other => other,

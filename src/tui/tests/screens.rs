@@ -95,6 +95,17 @@ fn the_verdict_words_stand_in_the_tree() {
     assert_eq!(Verdict::OfficialOnly.label(), "OFFICIAL ONLY");
 }
 
+#[test]
+fn a_task_whose_repository_is_not_here_says_so() {
+    let mut app = app(120, 40);
+    let words = "no mirror: `infradev check";
+    press(&mut app, "k k k");
+    assert!(!screen(&app).contains(words), "{}", screen(&app));
+    app.missing.insert("dp-buckets".into(), "no mirror");
+    assert!(screen(&app).contains(words), "{}", screen(&app));
+    assert_eq!(style_of(&app, "no mirror").fg, Some(Color::Yellow));
+}
+
 /// A view of GPUs in the states that an operator has to tell apart.
 fn busy_gpus() -> GpuView {
     let used = |kind, words: &str| GpuUse {

@@ -18,6 +18,7 @@ pub fn take(app: &mut App, msg: Msg) {
         Msg::Tasks(Ok(list)) => {
             app.tasks = list.tasks;
             app.problems = list.problems;
+            app.missing = list.missing;
             app.tasks_loaded = true;
             tree_changed(app);
         }

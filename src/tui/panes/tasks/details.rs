@@ -82,6 +82,12 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
         }
         rows.push(text::window(line, 0, width));
     }
+    if let Some(words) = canvas.app.missing.get(&spec.id) {
+        let words = format!("{words}: `infradev check {}` says how to get it", spec.id);
+        for line in text::wrap(&words, width, 2) {
+            rows.push(Line::from(canvas.span(Role::Warn, line)));
+        }
+    }
     for line in text::wrap(&spec.summary, width, 6) {
         rows.push(Line::from(canvas.span(Role::Text, line)));
     }

@@ -1,0 +1,117 @@
+//! What a sandbox needs to compute on held GPUs, and nothing of the others: their device nodes,
+//! the driver's libraries where the loader's cache does not know them, the fabric's settings.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::hold::Held;
+use crate::engine::{Access, Mount};
+
+/// Nodes that every process needs beside those of its GPUs.
+const CONTROL: [&str; 3] = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"];
+/// The last of them is for profilers.
+const OPTIONAL: &str = "nvidia-uvm-tools";
+/// The driver's library that every CUDA program loads.
+const LIBRARY: &str = "libcuda.so.1";
+/// Settings of this node's GPUs and their links, set by whoever runs it. They are told inside as
+/// well: NVLink multicast may be off for a reason.
+const FABRIC: [&str; 3] = ["NCCL_", "NVSHMEM_", "TORCH_SYMM_MEM_"];
+
+/// For a [`crate::engine::SandboxSpec`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Equipment {
+    pub devices: Vec<PathBuf>,
+    pub mounts: Vec<Mount>,
+    /// `LD_LIBRARY_PATH` goes before what an environment sets.
+    pub env: BTreeMap<String, String>,
+    /// Where no name spaces hide the other GPUs.
+    pub unisolated_env: BTreeMap<String, String>,
+}
+
+/// `dev`: `/dev`. `host_env`: the worker's own variables.
+///
+/// # Errors
+/// Names a device node that is missing, and how it is made.
+pub fn equip(
+    held: &Held,
+    dev: &Path,
+    host_env: &BTreeMap<OsString, OsString>,
+) -> Result<Equipment, String> {
+    let mut found = Equipment::default();
+    if held.gpus.is_empty() {
+        return Ok(found);
+    }
+    for name in CONTROL {
+        let node = dev.join(name);
+        if node.exists() {
+            found.devices.push(node);
+        } else if name != OPTIONAL {
+            return Err(missing(&node));
+        }
+    }
+    for gpu in &held.gpus {
+        let minor = gpu.minor.ok_or_else(|| {
+            format!(
+                "the driver does not tell the device node of GPU {} ({})",
+                gpu.index, gpu.uuid
+            )
+        })?;
+        let node = dev.join(format!("nvidia{minor}"));
+        if !node.exists() {
+            return Err(missing(&node));
+        }
+        found.devices.push(node);
+    }
+    let folders = libraries(host_env);
+    if !folders.is_empty() {
+        let path: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+        found.env.insert("LD_LIBRARY_PATH".into(), path.join(":"));
+    }
+    for folder in folders {
+        found.mounts.push(Mount {
+            source: folder.clone(),
+            target: folder,
+            access: Access::ReadOnly,
+        });
+    }
+    for (name, value) in host_env {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && FABRIC.iter().any(|prefix| name.starts_with(prefix))
+        {
+            found.env.insert(name.into(), value.into());
+        }
+    }
+    // as nvidia-smi counts them, and as the sandbox's own numbers run
+    found
+        .env
+        .insert("CUDA_DEVICE_ORDER".into(), "PCI_BUS_ID".into());
+    let uuids: Vec<&str> = held.gpus.iter().map(|g| g.uuid.as_str()).collect();
+    found
+        .unisolated_env
+        .insert("CUDA_VISIBLE_DEVICES".into(), uuids.join(","));
+    Ok(found)
+}
+
+fn missing(node: &Path) -> String {
+    format!(
+        "{} is missing; make the driver's device nodes as root: nvidia-modprobe -c 0 -u",
+        node.display()
+    )
+}
+
+/// Folders of the loader's path that hold the driver's library. Others of that path are not told
+/// inside: they could put another version before a package's own.
+fn libraries(host_env: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
+    let Some(path) = host_env.get(std::ffi::OsStr::new("LD_LIBRARY_PATH")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in std::env::split_paths(path) {
+        let plain = folder.is_absolute() && folder.to_str().is_some_and(|f| !f.contains(':'));
+        if plain && folder.join(LIBRARY).is_file() && !found.contains(&folder) {
+            found.push(folder);
+        }
+    }
+    found
+}
