@@ -65,7 +65,7 @@ fn lines(made: &Calibration) -> Vec<String> {
 
 fn summary(suite: Suite, part: &SuiteCalibration) -> String {
     format!(
-        "{:<8}  C {}  G {}  {} flaky  {} skipped  {} ranks  {} runs (a case that was the same in all may still flake, at most {:.0} % of the time, with 95 % confidence)",
+        "{:<8}  C {}  G {}  flaky {}  skipped {}  ranks {}  runs {} (a case that never differed may still flake: at most {:.0} % of the time, with 95 % confidence)",
         suite.name(),
         part.cases.len(),
         part.passed(),

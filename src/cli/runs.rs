@@ -59,11 +59,11 @@ pub fn line(run: &Summary) -> String {
     } else {
         String::new()
     };
-    let stage = run
-        .stage
-        .as_ref()
-        .map(|s| format!("  {s}"))
-        .unwrap_or_default();
+    let stage = match &run.stage {
+        _ if run.waits_for_gpus => "  waits for GPUs".into(),
+        Some(stage) => format!("  {stage}"),
+        None => String::new(),
+    };
     let fault = run
         .fault
         .as_ref()

@@ -157,8 +157,8 @@ impl RunState {
                     format!("environment {short} {how}, {python}"),
                 );
             }
-            Event::GpusWaited { wanted, why } => {
-                let text = format!("waits for GPUs ({wanted} wanted): {why}");
+            Event::GpusWaited { why, .. } => {
+                let text = format!("waits for GPUs: {why}");
                 self.say(at_s, Level::Info, text);
                 self.waiting = Some(why.clone());
             }
@@ -176,7 +176,7 @@ impl RunState {
                 self.gpus.clear();
                 let left: u32 = gpus.iter().filter_map(|g| g.processes).sum();
                 let text = format!(
-                    "gives {} GPUs back, {left} processes left on them",
+                    "gives GPUs back ({}), processes left on them: {left}",
                     gpus.len()
                 );
                 let level = if left > 0 { Level::Warn } else { Level::Info };
@@ -185,8 +185,8 @@ impl RunState {
             Event::CalibrationMade { suites } => {
                 for (suite, c) in suites {
                     let text = format!(
-                        "{suite}: gold ran {} times on {} ranks: passes {} of {}, {} flaky, {} skipped",
-                        c.runs, c.ranks, c.passed, c.collected, c.flaky, c.skipped
+                        "{suite}: gold passes {} of {} (runs {}, ranks {}, flaky {}, skipped {})",
+                        c.passed, c.collected, c.runs, c.ranks, c.flaky, c.skipped
                     );
                     self.say(at_s, Level::Info, text);
                 }

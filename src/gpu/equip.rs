@@ -14,6 +14,8 @@ const CONTROL: [&str; 3] = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"];
 const OPTIONAL: &str = "nvidia-uvm-tools";
 /// The driver's library that every CUDA program loads.
 const LIBRARY: &str = "libcuda.so.1";
+/// Where an engine puts the machine's own.
+const GIVEN: [&str; 4] = ["/usr", "/lib", "/lib64", "/bin"];
 /// Settings of this node's GPUs and their links, set by whoever runs it. They are told inside as
 /// well: NVLink multicast may be off for a reason.
 const FABRIC: [&str; 3] = ["NCCL_", "NVSHMEM_", "TORCH_SYMM_MEM_"];
@@ -68,13 +70,15 @@ pub fn equip(
         let path: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
         found.env.insert("LD_LIBRARY_PATH".into(), path.join(":"));
     }
-    for folder in folders {
-        found.mounts.push(Mount {
-            source: folder.clone(),
-            target: folder,
-            access: Access::ReadOnly,
-        });
-    }
+    // every sandbox has the machine's own programs and libraries already
+    let elsewhere = folders
+        .into_iter()
+        .filter(|f| !GIVEN.iter().any(|g| f.starts_with(g)));
+    found.mounts.extend(elsewhere.map(|folder| Mount {
+        source: folder.clone(),
+        target: folder,
+        access: Access::ReadOnly,
+    }));
     for (name, value) in host_env {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && FABRIC.iter().any(|prefix| name.starts_with(prefix))
@@ -100,7 +104,7 @@ fn missing(node: &Path) -> String {
     )
 }
 
-/// Folders of the loader's path that hold the driver's library. Others of that path are not told
+/// Real folders of the loader's path that hold the driver's library. Others of that path are not told
 /// inside: they could put another version before a package's own.
 fn libraries(host_env: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
     let Some(path) = host_env.get(std::ffi::OsStr::new("LD_LIBRARY_PATH")) else {
@@ -108,9 +112,13 @@ fn libraries(host_env: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
     };
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(path) {
-        let plain = folder.is_absolute() && folder.to_str().is_some_and(|f| !f.contains(':'));
-        if plain && folder.join(LIBRARY).is_file() && !found.contains(&folder) {
-            found.push(folder);
+        // a link on the way is none inside
+        let Ok(real) = folder.canonicalize() else {
+            continue;
+        };
+        let plain = folder.is_absolute() && real.to_str().is_some_and(|f| !f.contains(':'));
+        if plain && real.join(LIBRARY).is_file() && !found.contains(&real) {
+            found.push(real);
         }
     }
     found

@@ -24,6 +24,9 @@ pub struct Summary {
     pub probes: Option<Pair>,
     /// The stage it is in, while it runs.
     pub stage: Option<String>,
+    /// Others hold the GPUs that it needs.
+    #[serde(default)]
+    pub waits_for_gpus: bool,
     pub parent: Option<RunId>,
     /// Gold runs of a calibration run; absent: a patch is graded.
     #[serde(default)]
@@ -104,6 +107,7 @@ impl Summary {
             stage: state
                 .stage
                 .map(|(stage, subject)| format!("{} {}", stage.name(), subject.name())),
+            waits_for_gpus: state.waiting.is_some(),
             parent: manifest.parent.clone(),
             calibrates: match manifest.work {
                 Work::Grade => None,

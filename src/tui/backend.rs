@@ -96,6 +96,10 @@ pub struct RunSummary {
     pub ended_s: Option<f64>,
     pub status: RunStatus,
     pub stage: Option<(Stage, Subject)>,
+    /// Others hold the GPUs that it needs.
+    pub waits_for_gpus: bool,
+    /// Gold runs of a calibration run; absent: a patch is graded.
+    pub calibrates: Option<u32>,
     pub verdict: Option<Verdict>,
     pub cause: Option<Cause>,
     pub badges: Vec<Badge>,

@@ -127,9 +127,12 @@ fn machine(nodes: &[&str]) -> (tempfile::TempDir, PathBuf, BTreeMap<OsString, Os
         std::fs::write(dev.join(node), "").unwrap();
     }
     std::fs::write(driver.join("libcuda.so.1"), "").unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&driver, &link).unwrap();
     let path = format!(
-        "{}:{}:relative",
+        "{}:{}:{}:relative",
         folder.path().join("other").display(),
+        link.display(),
         driver.display()
     );
     let env = [
@@ -166,8 +169,8 @@ fn a_sandbox_is_given_the_held_gpus_and_no_other() {
         names,
         ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia1"]
     );
-    let driver = folder.path().join("driver");
-    assert_eq!(found.mounts.len(), 1);
+    let driver = folder.path().canonicalize().unwrap().join("driver");
+    assert_eq!(found.mounts.len(), 1, "the folder behind the link, once");
     assert_eq!(found.mounts[0].target, driver);
     assert_eq!(found.env["LD_LIBRARY_PATH"], driver.to_str().unwrap());
     assert_eq!(found.env["NCCL_NVLS_ENABLE"], "0");

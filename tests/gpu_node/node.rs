@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infradev::domain::{Event, GpuLeft, GpuTaken};
 use infradev::gpu::{NvmlSource, Source};
@@ -11,6 +12,12 @@ use infradev::store::{Home, RunDir};
 use serde_json::Value;
 
 use super::common::grade;
+
+/// The node's GPUs are one test's at a time.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// UUIDs of this machine's GPUs, in the driver's order.
 pub fn uuids() -> Vec<String> {

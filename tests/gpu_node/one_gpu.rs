@@ -5,7 +5,7 @@ use std::time::Duration;
 use infradev::domain::Event;
 use infradev::gpu::{Holder, Leases};
 
-use super::node::{Node, uuids};
+use super::node::{Node, alone, uuids};
 
 const GOLD: &str = "\
 import torch
@@ -53,6 +53,7 @@ fn tests(uuid: &str) -> String {
 #[test]
 #[ignore = "needs an NVIDIA GPU and a python3 with PyTorch"]
 fn cuda_works_in_the_sandbox_and_a_hang_leaves_nothing_on_the_gpu() {
+    let _alone = alone();
     let node = Node::new(1, GOLD, &tests(&uuids()[0]));
     let gold = node.gold();
     assert_eq!(gold.exit, 0, "{:#}", gold.grade);
@@ -80,6 +81,7 @@ fn cuda_works_in_the_sandbox_and_a_hang_leaves_nothing_on_the_gpu() {
 #[test]
 #[ignore = "needs an NVIDIA GPU and a python3 with PyTorch"]
 fn a_run_waits_for_a_leased_gpu() {
+    let _alone = alone();
     let leases = Leases::open().unwrap();
     let holder = Holder {
         run: "somebody-elses".into(),

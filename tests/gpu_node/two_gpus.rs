@@ -1,6 +1,6 @@
 //! Two ranks on two GPUs, over NCCL in a network that has loopback alone.
 
-use super::node::{Node, uuids};
+use super::node::{Node, alone, uuids};
 
 const GOLD: &str = "\
 import torch
@@ -72,6 +72,7 @@ def test_after():
 #[test]
 #[ignore = "needs two NVIDIA GPUs and a python3 with PyTorch"]
 fn a_hang_in_a_collective_ends_at_its_limit_with_the_rank_named() {
+    let _alone = alone();
     assert!(uuids().len() >= 2, "this node has one GPU");
     let node = Node::new(2, GOLD, TESTS);
     let gold = node.gold();

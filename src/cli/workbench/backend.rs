@@ -57,6 +57,8 @@ impl Store {
                 .map(|seconds| summary.created_s + seconds),
             status: status(summary.status),
             stage: summary.stage.as_deref().and_then(stage),
+            waits_for_gpus: summary.waits_for_gpus,
+            calibrates: summary.calibrates,
             verdict: summary.verdict,
             cause: summary.cause,
             badges: summary.badges,

@@ -54,6 +54,10 @@ pub fn verdict_role(verdict: Verdict) -> Role {
 pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
     match (run.status, run.verdict) {
         (RunStatus::Waiting, _) => (format!("{} waiting", app.ui.glyphs.waiting), Role::Dim),
+        (RunStatus::Running, _) if run.waits_for_gpus => {
+            let glyph = app.ui.glyphs.waiting;
+            (format!("{glyph} waits for GPUs"), Role::Dim)
+        }
         (RunStatus::Running, _) => {
             let stage = run.stage.map_or("starting", |(stage, _)| stage.name());
             (
@@ -66,6 +70,9 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
         (RunStatus::Cancelled, None) => ("cancelled".into(), Role::Dim),
         (RunStatus::Finished, None) if run.fault.is_some() => {
             (Verdict::Fault.label().into(), Role::Fault)
+        }
+        (RunStatus::Finished, None) if run.calibrates.is_some() => {
+            ("calibrated".into(), Role::Text)
         }
         (RunStatus::Finished, None) => ("finished".into(), Role::Text),
     }

@@ -171,3 +171,14 @@ fn a_tasks_need_of_gpus_stands_beside_what_is_here() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_run_that_waits_for_gpus_says_so() {
+    let mut app = app(120, 40);
+    let run = app.runs.first_mut().unwrap();
+    run.status = RunStatus::Running;
+    run.verdict = None;
+    assert!(!screen(&app).contains("waits for GPUs"));
+    app.runs.first_mut().unwrap().waits_for_gpus = true;
+    assert!(screen(&app).contains("waits for GPUs"), "{}", screen(&app));
+}

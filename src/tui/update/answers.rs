@@ -270,6 +270,7 @@ fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
         summary.ended_s = state.last_at_s;
     }
     summary.stage = state.stage;
+    summary.waits_for_gpus = state.waiting.is_some();
     if let Some(grade) = &state.grade {
         summary.verdict = Some(grade.verdict);
         summary.cause = grade.cause;
