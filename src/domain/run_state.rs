@@ -340,7 +340,8 @@ impl RunState {
                 self.grade = Some((**grade).clone());
             }
             Event::Fault { message, .. } => {
-                self.say(at_s, Level::Error, format!("harness fault: {message}"));
+                // whose doing it was, tells the exit code
+                self.say(at_s, Level::Error, message.clone());
                 self.fault = Some(message.clone());
             }
             Event::Cancelled { by } => {

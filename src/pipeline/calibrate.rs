@@ -21,7 +21,6 @@ use crate::store::{
     Home, RunDir, keep_calibration, kept_calibration, now_s, task_calibration_path,
     task_calibrations, write_calibration,
 };
-use crate::workspace::hash_tree;
 
 /// Gold on the suites that are graded. A suite without a calibration for its key runs on gold
 /// first, once, and the journal says so (METHOD.md section 6).
@@ -287,10 +286,7 @@ fn merge(runs: &[Vec<CaseResult>]) -> Vec<CalibratedCase> {
 fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
     let fault = |e: String| Stop::Fault(e);
     let spec = &ground.task.spec;
-    let dir = ground
-        .trees
-        .suite_dir(&ground.task, suite, &ground.scratch)?;
-    let tests = hash_tree(&dir).map_err(|e| fault(e.to_string()))?;
+    let tests = ground.trees.suite_hash(&ground.task, suite)?;
     let Some(suite_spec) = spec.suites.get(suite) else {
         return Err(Stop::Input(format!(
             "task {} has no {suite} suite",

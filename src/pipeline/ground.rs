@@ -79,6 +79,10 @@ pub async fn prepare(
         let (home, task) = (home.clone(), task.clone());
         move || Trees::open(&home, &task)
     });
+    // first: a repository that is not here is told before an environment is built
+    let trees = trees
+        .await
+        .map_err(|e| Stop::Fault(format!("trees: {e}")))??;
     let environment = environment
         .await
         .map_err(|e| Stop::Fault(format!("environment: {e}")))?
@@ -89,9 +93,6 @@ pub async fn prepare(
                 Stop::Fault(e.to_string())
             }
         })?;
-    let trees = trees
-        .await
-        .map_err(|e| Stop::Fault(format!("trees: {e}")))??;
     recorder.record(Event::EnvironmentReady {
         hash: environment.hash.clone(),
         built: environment.built,

@@ -157,10 +157,6 @@ impl Trees {
 
     /// What a suite's tests are, for keys: the git tree where they come from a commit (nothing is
     /// written), else the folder's content hash.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the calibration's key asks for it next")
-    )]
     pub fn suite_hash(&self, task: &Task, suite: Suite) -> Result<String, Stop> {
         let spec = suite_spec(task, suite)?;
         match &spec.from {

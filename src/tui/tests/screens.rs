@@ -3,6 +3,7 @@
 use ratatui::style::{Color, Modifier};
 
 use crate::domain::Verdict;
+use crate::tui::backend::RunStatus;
 use crate::tui::caps::Depth;
 use crate::tui::fixture::{app, empty, gpu, press, render, runs, screen, settle, style_of};
 use crate::tui::gpu_view::{Figure, GpuUse, GpuView, UseKind};

@@ -332,6 +332,8 @@ impl RunSummary {
             ended_s: None,
             status: RunStatus::Waiting,
             stage: None,
+            waits_for_gpus: false,
+            calibrates: None,
             verdict: None,
             cause: None,
             badges: Vec::new(),
