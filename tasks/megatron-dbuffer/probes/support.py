@@ -6,7 +6,7 @@ from datetime import timedelta
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer
+from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer, Flat
 
 # One rank holds all of a tensor or part of it; excesses over the unit (12), gaps, small tensors.
 SPREAD = ((9, 4), (5, 6), (5,), (1, 3), (7, 2))
@@ -31,7 +31,9 @@ def whole_numbers(rank, shapes, turn=0, limit=1 << 19):
     found, i = [], 0
     for shape in shapes:
         count = torch.Size(shape).numel()
-        found.append([((i + k + 1) * 7919 + rank * 104729 + turn * 15485863) % (2 * limit - 1) - limit + 1 for k in range(count)])
+        found.append(
+            [((i + k + 1) * 7919 + rank * 104729 + turn * 15485863) % (2 * limit - 1) - limit + 1 for k in range(count)]
+        )
         i += count
     return found
 
@@ -97,20 +99,21 @@ def empty(ranks, shapes, placements, mesh=None, dtype=torch.float32):
     return buffer
 
 
-def poisoned(ranks, shapes, placements, tensors_, mesh=None):
+def write(buffer, tensors_, start=0):
+    """Puts the tensors where they lie, by the layout alone; ``start``: the first element that is held."""
+    count = buffer.local_buffer.numel()
+    for begin, tensor in zip(map(int, buffer.layout.tensor_to_offset), tensors_):
+        low, high = max(begin, start), min(begin + tensor.numel(), start + count)
+        if low < high:
+            buffer.local_buffer[low - start : high - start] = tensor.reshape(-1)[low - begin : high - begin]
+
+
+def poisoned(ranks, shapes, placements, tensors_):
     """A buffer of these tensors with not-a-numbers wherever no tensor lies."""
-    mesh = ranks.mesh if mesh is None else mesh
-    buffer = empty(ranks, shapes, placements, mesh, tensors_[0].dtype)
-    source = DBuffer.distribute_tensors(tensors_, mesh, placements)
-    for index in range(len(shapes)):
-        buffer.get_local_tensor(index).copy_(source.get_local_tensor(index))
+    buffer = empty(ranks, shapes, placements, dtype=tensors_[0].dtype)
+    shared = placements == [Flat()]
+    write(buffer, tensors_, ranks.rank * int(buffer.layout.size) // ranks.size if shared else 0)
     return buffer
-
-
-def refill(buffer, tensors_):
-    """New values for a buffer without Flat axes, through its local tensors."""
-    for index, tensor in enumerate(tensors_):
-        buffer.get_local_tensor(index).copy_(tensor)
 
 
 @contextmanager

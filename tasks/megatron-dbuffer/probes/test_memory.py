@@ -5,7 +5,7 @@ import torch
 import torch.distributed as dist
 
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer, Flat, Partial, Replicate
-from probes.support import combined, due, due_flat, empty, held, peak_bytes, tensors, whole_numbers
+from probes.support import combined, due, due_flat, empty, held, peak_bytes, tensors, whole_numbers, write
 
 # Two tensors without padding on 1, 2 or 4 ranks: 1 MiB in float32, far more than what is allocated
 # for bookkeeping and far more than the allocator's rounding.
@@ -17,7 +17,12 @@ SLACK = SIZE // 16
 # name: placements before and after, the call, and the collective of torch.distributed that it is
 OPERATIONS = {
     "allgather": ([Flat()], [Replicate()], lambda b, out: b.allgather(0, out=out), dist.all_gather_into_tensor),
-    "allreduce": ([Partial()], [Replicate()], lambda b, out: b.allreduce(0, out=out), lambda new, old, group: dist.all_reduce(new, group=group)),
+    "allreduce": (
+        [Partial()],
+        [Replicate()],
+        lambda b, out: b.allreduce(0, out=out),
+        lambda new, old, group: dist.all_reduce(new, group=group),
+    ),
     "reduce_scatter": (
         [Partial()],
         [Flat()],
@@ -64,8 +69,7 @@ def test_a_buffer_holds_its_share(ranks):
     given = tensors(ranks, SHAPES, 0)
     share_peak, shared = peak_bytes(ranks, lambda: DBuffer.distribute_tensors(given, ranks.mesh, [Flat()]))
     found = held(shared, SHAPES)
-    for index, tensor in enumerate(given):
-        again.get_local_tensor(index).copy_(tensor)
+    write(again, given)
     assert found == due_flat(ranks, shared, SHAPES, whole_numbers(0, SHAPES))
     assert held(whole, SHAPES) == due(whole, SHAPES, whole_numbers(0, SHAPES))
     share = SIZE // ranks.size

@@ -9,7 +9,12 @@ import torch.distributed as dist
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer, Flat, Partial, Replicate
 from probes.support import GROUPS, SPREAD, combined, due, due_flat, held, mean, plain, poisoned, tensors, whole_numbers
 
-OPS = {"sum": (dist.ReduceOp.SUM, sum), "avg": (dist.ReduceOp.AVG, mean), "max": (dist.ReduceOp.MAX, max), "min": (dist.ReduceOp.MIN, min)}
+OPS = {
+    "sum": (dist.ReduceOp.SUM, sum),
+    "avg": (dist.ReduceOp.AVG, mean),
+    "max": (dist.ReduceOp.MAX, max),
+    "min": (dist.ReduceOp.MIN, min),
+}
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -61,7 +66,11 @@ def test_padding_does_not_show(ranks):
         part = poisoned(ranks, shapes, [Partial()], own)
         mean_part = poisoned(ranks, shapes, [Partial(dist.ReduceOp.AVG)], own)
         results = [flat.allgather(0), whole.scatter(0, Flat()), part.allreduce(0), part.reduce_scatter(0, Flat())]
-        results += [mean_part.allreduce(0), flat.allgather(0).scatter(0, Flat()), part.reduce_scatter(0, Flat()).allgather(0)]
+        results += [
+            mean_part.allreduce(0),
+            flat.allgather(0).scatter(0, Flat()),
+            part.reduce_scatter(0, Flat()).allgather(0),
+        ]
         found = [held(buffer, shapes) for buffer in results]
         rows = [[plain(buffer.get_dtensor(i).to_local()) for i in range(len(shapes))] for buffer in results]
         full, sums = whole_numbers(0, shapes, 3), combined(ranks, shapes, sum, 4)

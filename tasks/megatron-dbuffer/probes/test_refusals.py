@@ -7,7 +7,7 @@ import torch.distributed as dist
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental import Placement
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer, Flat, Partial, Replicate
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.layout import GlobalLayout
-from probes.support import SPREAD, due, empty, held, refused, tensors, values, whole_numbers
+from probes.support import SPREAD, due, empty, held, refused, tensors, values, whole_numbers, write
 
 
 @pytest.fixture
@@ -35,8 +35,7 @@ def test_from_local_takes_only_what_fits(ranks, replicated):
         with refused(ValueError):
             DBuffer.from_local(local, ranks.mesh, placements, SPREAD)
     right = DBuffer.from_local(memory[1 : size + 1], ranks.mesh, [Replicate()], SPREAD)
-    for index, tensor in enumerate(tensors(ranks, SPREAD, 0)):
-        right.get_local_tensor(index).copy_(tensor)
+    write(right, tensors(ranks, SPREAD, 0))
     assert held(right, SPREAD) == due(right, SPREAD, whole_numbers(0, SPREAD))
     assert right.local_buffer.data_ptr() == memory[1:].data_ptr()
     assert set(values(memory[:1])) | set(values(memory[size + 1 :])) == {0.0}
@@ -138,11 +137,21 @@ def test_moves_that_do_not_exist_are_refused(ranks, replicated):
         with refused(NotImplementedError):
             wrong()
     for axis in ("dp", True, 0.0, None):
-        for call in (part.allreduce, flat.allgather, lambda a: part.reduce_scatter(a, Flat()), lambda a: replicated.scatter(a, Flat())):
+        for call in (
+            part.allreduce,
+            flat.allgather,
+            lambda a: part.reduce_scatter(a, Flat()),
+            lambda a: replicated.scatter(a, Flat()),
+        ):
             with refused(TypeError, saying="Mesh axis must be an int"):
                 call(axis)
     for axis in (-1, 1):
-        for call in (part.allreduce, flat.allgather, lambda a: part.reduce_scatter(a, Flat()), lambda a: replicated.scatter(a, Flat())):
+        for call in (
+            part.allreduce,
+            flat.allgather,
+            lambda a: part.reduce_scatter(a, Flat()),
+            lambda a: replicated.scatter(a, Flat()),
+        ):
             with refused(ValueError, saying=f"Mesh axis {axis} is out of bounds"):
                 call(axis)
     assert held(replicated, SPREAD) == due(replicated, SPREAD, whole_numbers(0, SPREAD))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from megatron.core.distributed.fsdp.src.megatron_fsdp.experimental.dbuffer import DBuffer, Flat, Partial, Replicate
-from probes.support import SPREAD, combined, due, due_flat, empty, held, plain, refill, tensors, values, whole_numbers
+from probes.support import SPREAD, combined, due, due_flat, empty, held, plain, tensors, values, whole_numbers, write
 
 # name: placements before and after, and the call
 OPERATIONS = {
@@ -21,7 +21,9 @@ def redistributed(name):
 
 
 CALLS = {**OPERATIONS, **{f"redistribute-{name}": redistributed(name) for name in OPERATIONS}}
-SAME = {f"same-{p!r}": ([p], [p], lambda source, out, p=p: source.redistribute([p], out=out)) for p in (Flat(), Replicate())}
+SAME = {
+    f"same-{p!r}": ([p], [p], lambda source, out, p=p: source.redistribute([p], out=out)) for p in (Flat(), Replicate())
+}
 
 
 def source_values(ranks, placements, turn):
@@ -93,7 +95,7 @@ def test_a_scatter_without_out_is_a_view_and_with_out_a_copy(ranks):
     source.scatter(0, Flat(), out=out)
     old = due_flat(ranks, out, SPREAD, whole_numbers(0, SPREAD, 6))
     new = due_flat(ranks, out, SPREAD, whole_numbers(0, SPREAD, 7))
-    refill(source, tensors(ranks, SPREAD, 0, 7))
+    write(source, tensors(ranks, SPREAD, 0, 7))
     through_source = [held(view, SPREAD) for view in views]
     copied = held(out, SPREAD)
     views[0].local_buffer.fill_(11.0)
