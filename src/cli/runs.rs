@@ -59,6 +59,7 @@ pub fn line(run: &Summary) -> String {
     } else {
         String::new()
     };
+    let ranks = run.ranks.map_or(String::new(), |n| format!("  ranks {n}"));
     let stage = match &run.stage {
         _ if run.waits_for_gpus => "  waits for GPUs".into(),
         Some(stage) => format!("  {stage}"),
@@ -71,7 +72,7 @@ pub fn line(run: &Summary) -> String {
         .unwrap_or_default();
     let took = run.duration_s.map_or("–".into(), |s| format!("{s:.1}s"));
     format!(
-        "{}  {:<14} {:<22} {:<13} {:<10} {:<10} {took:>8}{badges}{cause}{only}{stage}{fault}",
+        "{}  {:<14} {:<22} {:<13} {:<10} {:<10} {took:>8}{badges}{cause}{ranks}{only}{stage}{fault}",
         run.run,
         run.task,
         what,

@@ -1,12 +1,13 @@
 //! What gold did: `C` and `G` of METHOD.md section 6, kept by key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseId, EngineKind, Outcome, Suite};
 
+const YEAR_S: f64 = 365.0 * 86_400.0;
 /// Version of this shape.
 pub const CALIBRATION_VERSION: u32 = 2;
 
@@ -36,6 +37,9 @@ pub struct Machine {
     pub gpu_type: Option<String>,
     pub gpus: u32,
     pub driver: Option<String>,
+    /// The node's settings of its GPUs and their links (`NCCL_…`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     pub kernel: Option<String>,
     pub python: String,
     /// Version of PyTorch in the environment.
@@ -107,7 +111,7 @@ impl SuiteCalibration {
         flaky.map(|c| &c.id).collect()
     }
 
-    /// Cases that no run passed or failed: gold does not show what they want.
+    /// Cases that gold skips (in one run at least, where they differ).
     pub fn skipped(&self) -> Vec<&CaseId> {
         let skipped = self.cases.iter().filter(|c| c.outcome == Outcome::Skipped);
         skipped.map(|c| &c.id).collect()
@@ -136,6 +140,36 @@ impl Calibration {
             suites: BTreeMap::from([(*suite, part.clone())]),
             ..self.clone()
         })
+    }
+
+    /// What must hold of any calibration, whoever wrote it. The error says what does not.
+    pub fn sound(&self) -> Result<(), String> {
+        if self.schema != CALIBRATION_VERSION {
+            return Err(format!("version {} is not known here", self.schema));
+        }
+        for (suite, part) in &self.suites {
+            let seconds = |s: f64| (0.0..=YEAR_S).contains(&s);
+            let mut ids = HashSet::new();
+            if part.passed() == 0 {
+                return Err(format!("gold passes no case of the {suite} suite"));
+            }
+            for case in &part.cases {
+                let again = CalibratedCase::of(case.id.clone(), case.runs.clone());
+                let agrees = again.is_none_or(|a| a.outcome == case.outcome);
+                let counted = case.runs.len() == part.runs as usize
+                    || (case.runs.is_empty() && part.runs == 1);
+                let plain = !case.id.as_str().contains(char::is_control);
+                let timed =
+                    seconds(case.duration_s) && case.runs.iter().all(|r| seconds(r.duration_s));
+                if !(agrees && counted && plain && timed && ids.insert(&case.id)) {
+                    return Err(format!(
+                        "the {suite} suite's case {:?} does not add up",
+                        case.id.as_str()
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     pub fn collected(&self) -> usize {
@@ -179,6 +213,42 @@ mod tests {
         assert_eq!((suite.flaky().len(), suite.skipped().len()), (1, 1));
         // METHOD.md section 3: 63 % after 3
         assert!((suite.flake_bound() - 0.632).abs() < 0.001);
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_not_sound() {
+        let made = |change: &dyn Fn(&mut Calibration)| {
+            let mut made = Calibration {
+                schema: CALIBRATION_VERSION,
+                task: "t".into(),
+                created_s: 1.0,
+                engine: EngineKind::Local,
+                environment: "e".into(),
+                machine: Machine::default(),
+                isolated: true,
+                suites: BTreeMap::from([(
+                    Suite::Official,
+                    SuiteCalibration {
+                        runs: 2,
+                        cases: vec![case(&[Outcome::Passed, Outcome::Passed])],
+                        ..SuiteCalibration::default()
+                    },
+                )]),
+            };
+            change(&mut made);
+            made.sound()
+        };
+        made(&|_| {}).unwrap();
+        let of = |c: &mut Calibration, change: &dyn Fn(&mut SuiteCalibration)| {
+            change(c.suites.get_mut(&Suite::Official).unwrap());
+        };
+        assert!(made(&|c| c.schema = 99).is_err());
+        assert!(made(&|c| of(c, &|s| s.runs = 4_000_000_000)).is_err());
+        assert!(made(&|c| of(c, &|s| s.cases[0].outcome = Outcome::Failed)).is_err());
+        assert!(made(&|c| of(c, &|s| s.cases[0].duration_s = 1e300)).is_err());
+        assert!(made(&|c| of(c, &|s| s.cases[0].id.0.push('\u{1b}'))).is_err());
+        assert!(made(&|c| of(c, &|s| s.cases.push(s.cases[0].clone()))).is_err());
+        assert!(made(&|c| of(c, &|s| s.cases.clear())).is_err());
     }
 
     #[test]

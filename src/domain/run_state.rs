@@ -174,12 +174,19 @@ impl RunState {
             }
             Event::GpusReleased { gpus } => {
                 self.gpus.clear();
-                let left: u32 = gpus.iter().filter_map(|g| g.processes).sum();
+                // a list that the driver does not give is not an empty one
+                let known: Option<Vec<u32>> = gpus.iter().map(|g| g.processes).collect();
+                let left = known.map(|all| all.iter().sum::<u32>());
+                let words = left.map_or("not told".into(), |n| n.to_string());
                 let text = format!(
-                    "gives GPUs back ({}), processes left on them: {left}",
+                    "gives GPUs back ({}), processes left on them: {words}",
                     gpus.len()
                 );
-                let level = if left > 0 { Level::Warn } else { Level::Info };
+                let level = if left == Some(0) {
+                    Level::Info
+                } else {
+                    Level::Warn
+                };
                 self.say(at_s, level, text);
             }
             Event::CalibrationMade { suites } => {

@@ -9,9 +9,7 @@ use super::hold::Held;
 use crate::engine::{Access, Mount};
 
 /// Nodes that every process needs beside those of its GPUs.
-const CONTROL: [&str; 3] = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"];
-/// The last of them is for profilers.
-const OPTIONAL: &str = "nvidia-uvm-tools";
+const CONTROL: [&str; 2] = ["nvidiactl", "nvidia-uvm"];
 /// The driver's library that every CUDA program loads.
 const LIBRARY: &str = "libcuda.so.1";
 /// Where an engine puts the machine's own.
@@ -27,6 +25,8 @@ pub struct Equipment {
     pub mounts: Vec<Mount>,
     /// `LD_LIBRARY_PATH` goes before what an environment sets.
     pub env: BTreeMap<String, String>,
+    /// Those of `env` that whoever runs the node set for its links.
+    pub settings: BTreeMap<String, String>,
     /// Where no name spaces hide the other GPUs.
     pub unisolated_env: BTreeMap<String, String>,
 }
@@ -46,11 +46,10 @@ pub fn equip(
     }
     for name in CONTROL {
         let node = dev.join(name);
-        if node.exists() {
-            found.devices.push(node);
-        } else if name != OPTIONAL {
+        if !node.exists() {
             return Err(missing(&node));
         }
+        found.devices.push(node);
     }
     for gpu in &held.gpus {
         let minor = gpu.minor.ok_or_else(|| {
@@ -83,9 +82,10 @@ pub fn equip(
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && FABRIC.iter().any(|prefix| name.starts_with(prefix))
         {
-            found.env.insert(name.into(), value.into());
+            found.settings.insert(name.into(), value.into());
         }
     }
+    found.env.extend(found.settings.clone());
     // as nvidia-smi counts them, and as the sandbox's own numbers run
     found
         .env

@@ -9,12 +9,17 @@ use super::leases::{Holder, Lease, LeaseError, Leases};
 use super::snapshot::ProcessKind;
 use super::source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable};
 
+/// More in use on a GPU is somebody's: an idle driver or a desktop keeps less.
+const IDLE_BYTES: u64 = 4 << 30;
+
 /// What a run needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     pub count: u32,
     /// The GPUs' name as the driver gives it; absent: any, all of one kind.
     pub kind: Option<&'a str>,
+    /// `CUDA_VISIBLE_DEVICES` of whoever asks: a scheduler's share is all that may be taken.
+    pub share: Option<&'a str>,
 }
 
 /// GPUs that are a run's until this is dropped or the process ends.
@@ -23,6 +28,7 @@ pub struct Held {
     pub driver: String,
     /// In the driver's order; all of one name.
     pub gpus: Vec<HeldGpu>,
+    #[expect(dead_code, reason = "given back when this is dropped")]
     leases: Vec<Lease>,
 }
 
@@ -43,8 +49,8 @@ pub struct Left {
     pub memory_used_bytes: Reading<u64>,
     /// Pids of processes that compute on it.
     pub processes: Reading<Vec<u32>>,
-    /// It does not answer any more.
-    pub lost: bool,
+    /// It answers: it is neither lost nor gone from the driver's list.
+    pub answers: bool,
 }
 
 #[derive(Debug, Error)]
@@ -52,7 +58,7 @@ pub enum HoldError {
     #[error("{}; {}", .0.reason, .0.advice)]
     Unavailable(Unavailable),
     /// This machine never has enough.
-    #[error("this machine has {there}; run it on a node with {} {}", wanted, kind.as_deref().unwrap_or("GPUs of one kind"))]
+    #[error("this machine has {there}; run it on a node with {wanted} {}", kind.as_deref().unwrap_or("GPUs of one kind"))]
     TooFew {
         wanted: u32,
         kind: Option<String>,
@@ -78,128 +84,186 @@ pub fn hold(
     holder: &Holder,
 ) -> Result<Held, HoldError> {
     let driver = source.open().map_err(HoldError::Unavailable)?;
-    let all = identities(source)?;
-    let fitting = fitting(&all, wanted)?;
-    let mut why = String::new();
-    let mut held = Held {
-        driver,
-        gpus: Vec::new(),
-        leases: Vec::new(),
+    let (all, unfit) = usable(source, wanted.share)?;
+    let kinds = kinds(&all, &unfit, wanted)?;
+    let busy = |free: usize, why: &str| HoldError::Busy {
+        wanted: wanted.count,
+        free: free as u32,
+        kind: wanted.kind.map(str::to_owned),
+        why: why.trim_end_matches("; ").to_owned(),
     };
-    for (index, identity) in fitting {
-        if held.gpus.len() == wanted.count as usize {
-            break;
-        }
-        let lease = match leases.acquire(&identity.uuid, holder) {
-            Ok(lease) => lease,
-            Err(LeaseError::Held { holder, .. }) => {
-                let by = holder.map_or_else(|| "somebody".into(), |h| format!("run {}", h.run));
-                let _ = write!(why, "GPU {index} is leased by {by}; ");
-                continue;
-            }
-            Err(error) => return Err(HoldError::Lease(error)),
+    // one at a time: two runs that each take a part of what both want would both go without
+    let Some(_choosing) = leases.choosing().map_err(HoldError::Lease)? else {
+        return Err(busy(0, "other runs are choosing theirs"));
+    };
+    let mut why = String::new();
+    let mut most = 0;
+    for kind in kinds {
+        let mut held = Held {
+            driver: driver.clone(),
+            gpus: Vec::new(),
+            leases: Vec::new(),
         };
-        let now = look(source, index);
-        if let Some(reason) = occupied(&now) {
-            let _ = write!(why, "GPU {index} {reason}; ");
-            continue;
+        for (index, identity) in all.iter().filter(|(_, g)| same(&g.name, &kind)) {
+            let taken = take(source, leases, *index, identity, holder);
+            match taken.map_err(HoldError::Lease)? {
+                Ok((gpu, lease)) => {
+                    held.gpus.push(gpu);
+                    held.leases.push(lease);
+                }
+                Err(reason) => {
+                    let _ = write!(why, "GPU {index} {reason}; ");
+                }
+            }
+            if held.gpus.len() == wanted.count as usize {
+                return Ok(held);
+            }
         }
-        held.gpus.push(HeldGpu {
-            index,
-            uuid: identity.uuid.clone(),
-            name: identity.name.clone(),
-            minor: identity.minor,
-            memory_used_bytes: now.map_or(Reading::Unsupported, |r| r.memory_used_bytes),
-        });
-        held.leases.push(lease);
+        most = most.max(held.gpus.len());
     }
-    let free = held.gpus.len() as u32;
-    if free < wanted.count {
-        return Err(HoldError::Busy {
-            wanted: wanted.count,
-            free,
-            kind: wanted.kind.map(str::to_owned),
-            why: why.trim_end_matches("; ").to_owned(),
-        });
-    }
-    Ok(held)
+    Err(busy(most, &why))
 }
 
 impl Held {
-    /// What is on the GPUs now.
+    /// What is on the GPUs now. They are found by UUID: when one goes, the others' numbers change.
     pub fn left(&self, source: &mut dyn Source) -> Vec<Left> {
+        let count = source.count().unwrap_or(0);
+        let now: Vec<(u32, String)> = (0..count)
+            .filter_map(|i| Some((i, source.identity(i).ok()?.uuid)))
+            .collect();
         let gpus = self.gpus.iter();
-        gpus.map(|gpu| match look(source, gpu.index) {
-            Ok(now) => Left {
-                uuid: gpu.uuid.clone(),
-                memory_used_bytes: now.memory_used_bytes,
-                processes: now.processes.map(|all| computing(&all)),
-                lost: false,
-            },
-            Err(missing) => Left {
-                uuid: gpu.uuid.clone(),
-                memory_used_bytes: Reading::Lost,
-                processes: Reading::Lost,
-                lost: missing == Missing::Lost,
-            },
+        gpus.map(|gpu| {
+            let index = now.iter().find(|(_, uuid)| *uuid == gpu.uuid);
+            match index.map(|(index, _)| look(source, *index)) {
+                Some(Ok(now)) => Left {
+                    uuid: gpu.uuid.clone(),
+                    memory_used_bytes: now.memory_used_bytes,
+                    processes: now.processes.map(|all| computing(&all)),
+                    answers: true,
+                },
+                _ => Left {
+                    uuid: gpu.uuid.clone(),
+                    memory_used_bytes: Reading::Lost,
+                    processes: Reading::Lost,
+                    answers: false,
+                },
+            }
         })
         .collect()
     }
-
-    /// The lease of a GPU is ours as long as this is.
-    pub fn leased(&self) -> usize {
-        self.leases.len()
-    }
 }
 
-fn identities(source: &mut dyn Source) -> Result<Vec<(u32, Identity)>, HoldError> {
-    let count = source.count().map_err(HoldError::Unavailable)?;
-    // one that does not answer, or may not be asked, is none of ours
-    let known = (0..count).filter_map(|i| Some((i, source.identity(i).ok()?)));
-    Ok(known.collect())
-}
-
-/// GPUs of the wanted kind; of any one kind that has enough, where none is named.
-fn fitting<'a>(
-    all: &'a [(u32, Identity)],
-    wanted: Wanted<'_>,
-) -> Result<Vec<(u32, &'a Identity)>, HoldError> {
-    let of = |name: &str| -> Vec<(u32, &'a Identity)> {
-        let same = all
-            .iter()
-            .filter(|(_, g)| g.name.trim().eq_ignore_ascii_case(name.trim()));
-        same.map(|(i, g)| (*i, g)).collect()
+/// Leases one GPU, where nobody is on it; else why not.
+fn take(
+    source: &mut dyn Source,
+    leases: &Leases,
+    index: u32,
+    identity: &Identity,
+    holder: &Holder,
+) -> Result<Result<(HeldGpu, Lease), String>, LeaseError> {
+    let lease = match leases.acquire(&identity.uuid, holder) {
+        Ok(lease) => lease,
+        Err(LeaseError::Held { holder, .. }) => {
+            let by = holder.map_or_else(|| "somebody".into(), |h| format!("run {}", h.run));
+            return Ok(Err(format!("is leased by {by}")));
+        }
+        Err(error) => return Err(error),
     };
-    let mut kinds: Vec<&str> = match wanted.kind {
-        Some(kind) => vec![kind],
-        None => all.iter().map(|(_, g)| g.name.as_str()).collect(),
-    };
-    kinds.dedup();
-    let enough = kinds
-        .iter()
-        .map(|k| of(k))
-        .find(|gpus| gpus.len() >= wanted.count as usize);
-    enough.ok_or_else(|| HoldError::TooFew {
-        wanted: wanted.count,
-        kind: wanted.kind.map(str::to_owned),
-        there: there(all),
+    Ok(match look(source, index) {
+        Err(_) => Err("does not answer".into()),
+        Ok(now) => match occupied(&now) {
+            Some(reason) => Err(reason),
+            None => Ok((
+                HeldGpu {
+                    index,
+                    uuid: identity.uuid.clone(),
+                    name: identity.name.clone(),
+                    minor: identity.minor,
+                    memory_used_bytes: now.memory_used_bytes,
+                },
+                lease,
+            )),
+        },
     })
 }
 
-/// `2 (NVIDIA H200), 1 (NVIDIA L4)`, or `none`.
-fn there(all: &[(u32, Identity)]) -> String {
+type Usable = (Vec<(u32, Identity)>, Vec<String>);
+
+/// GPUs that could be taken at all, and why others could not.
+fn usable(source: &mut dyn Source, share: Option<&str>) -> Result<Usable, HoldError> {
+    let count = source.count().map_err(HoldError::Unavailable)?;
+    let (mut all, mut unfit) = (Vec::new(), Vec::new());
+    for index in 0..count {
+        match source.identity(index).and_then(|identity| {
+            // a lost GPU may still tell its name
+            look(source, index).map(|_| identity)
+        }) {
+            Ok(identity) if !in_share(share, index, &identity.uuid) => {
+                unfit.push(format!("GPU {index} is not in CUDA_VISIBLE_DEVICES"));
+            }
+            Ok(identity) if identity.mig => {
+                unfit.push(format!(
+                    "GPU {index} is in MIG mode, whose parts are not leased"
+                ));
+            }
+            Ok(identity) => all.push((index, identity)),
+            Err(Missing::NoPermission) => {
+                unfit.push(format!("GPU {index} may not be used by this user"));
+            }
+            Err(Missing::Lost | Missing::Driver) => {
+                unfit.push(format!("GPU {index} does not answer (lost)"));
+            }
+        }
+    }
+    Ok((all, unfit))
+}
+
+/// Whether a GPU is in a list as CUDA reads it: numbers, or beginnings of UUIDs.
+fn in_share(share: Option<&str>, index: u32, uuid: &str) -> bool {
+    share.is_none_or(|share| {
+        share.split(',').map(str::trim).any(|one| {
+            one.parse() == Ok(index) || (one.starts_with("GPU-") && uuid.starts_with(one))
+        })
+    })
+}
+
+fn same(name: &str, kind: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(kind.trim())
+}
+
+/// The kinds of which there are enough, in the driver's order.
+fn kinds(
+    all: &[(u32, Identity)],
+    unfit: &[String],
+    wanted: Wanted<'_>,
+) -> Result<Vec<String>, HoldError> {
     let mut counts: Vec<(&str, u32)> = Vec::new();
     for (_, gpu) in all {
-        match counts.iter_mut().find(|(name, _)| *name == gpu.name) {
+        match counts.iter_mut().find(|(name, _)| same(name, &gpu.name)) {
             Some((_, count)) => *count += 1,
             None => counts.push((&gpu.name, 1)),
         }
     }
-    if counts.is_empty() {
-        return "no GPU".into();
+    let enough: Vec<String> = counts
+        .iter()
+        .filter(|(name, count)| {
+            *count >= wanted.count && wanted.kind.is_none_or(|kind| same(name, kind))
+        })
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    if !enough.is_empty() {
+        return Ok(enough);
     }
-    let words: Vec<String> = counts.iter().map(|(k, n)| format!("{n} ({k})")).collect();
-    words.join(", ")
+    let mut words: Vec<String> = counts.iter().map(|(k, n)| format!("{n} ({k})")).collect();
+    if words.is_empty() {
+        words.push("no GPU".into());
+    }
+    words.extend(unfit.iter().cloned());
+    Err(HoldError::TooFew {
+        wanted: wanted.count,
+        kind: wanted.kind.map(str::to_owned),
+        there: words.join(", "),
+    })
 }
 
 fn look(source: &mut dyn Source, index: u32) -> Result<Readings, Missing> {
@@ -209,21 +273,21 @@ fn look(source: &mut dyn Source, index: u32) -> Result<Readings, Missing> {
     Ok(readings)
 }
 
-/// What speaks against starting on a GPU now. Where the driver does not tell who computes, the
-/// lease alone has to do.
-fn occupied(now: &Result<Readings, Missing>) -> Option<String> {
-    match now {
-        Err(Missing::Lost) => Some("does not answer (lost)".into()),
-        Err(Missing::NoPermission) => Some("may not be used by this user".into()),
-        Err(Missing::Driver) => Some("cannot be asked: the driver went".into()),
-        Ok(readings) => {
-            let processes = readings.processes.clone().value().unwrap_or_default();
-            let pids = computing(&processes);
-            (!pids.is_empty()).then(|| {
-                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-                format!("has processes of others (pid {})", pids.join(", "))
-            })
-        }
+/// What speaks against starting on a GPU now. A driver in a container may not tell who computes:
+/// then memory in use does.
+fn occupied(now: &Readings) -> Option<String> {
+    let processes = now.processes.clone().value().unwrap_or_default();
+    let pids = computing(&processes);
+    if !pids.is_empty() {
+        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+        return Some(format!("has processes of others (pid {})", pids.join(", ")));
+    }
+    match now.memory_used_bytes {
+        Reading::Value(bytes) if bytes > IDLE_BYTES => Some(format!(
+            "has {} MiB in use by processes that the driver does not name",
+            bytes >> 20
+        )),
+        _ => None,
     }
 }
 

@@ -22,6 +22,11 @@ const RECORD_BYTES: u64 = 4096;
 /// Tries of 5 ms each before a lock counts as held.
 const LOOKS: u32 = 5;
 
+/// Locked by whoever chooses.
+const CHOOSING: &str = "choosing";
+/// Tries of 5 ms each; choosing among GPUs takes some 20 ms each.
+const CHOOSING_LOOKS: u32 = 400;
+
 /// Who holds a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
@@ -156,6 +161,24 @@ impl Leases {
             uuid: uuid.into(),
             file,
         })
+    }
+
+    /// The right to choose GPUs, which one at a time has; `None`: others keep it for long.
+    pub fn choosing(&self) -> Result<Option<File>, LeaseError> {
+        let path = self.folder.join(CHOOSING);
+        let io = |source| LeaseError::Io {
+            path: path.clone(),
+            source,
+        };
+        let file = open(&path).map_err(io)?;
+        for _ in 0..CHOOSING_LOOKS {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::Error(error)) => return Err(io(error)),
+            }
+        }
+        Ok(None)
     }
 
     /// Every lease file, by UUID.

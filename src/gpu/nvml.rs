@@ -15,6 +15,9 @@ use super::Reading;
 use super::snapshot::{Pcie, ProcessKind};
 use super::source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
 
+/// NVML_DEVICE_MIG_ENABLE.
+const MIG_ON: u32 = 1;
+
 /// The real source.
 #[derive(Default)]
 pub struct NvmlSource {
@@ -58,6 +61,7 @@ impl Source for NvmlSource {
             // a GPU without a name is still one
             name: device.name().unwrap_or_else(|_| "GPU".into()),
             minor: device.minor_number().ok(),
+            mig: device.mig_mode().is_ok_and(|mode| mode.current == MIG_ON),
         })
     }
 

@@ -15,6 +15,11 @@ pub struct Script {
     pub call: Duration,
     pub lost: Vec<u32>,
     pub forbidden: Vec<u32>,
+    /// In MIG mode.
+    pub mig: Vec<u32>,
+    /// GPUs that the driver does not list any more: the others move up.
+    pub unlisted: Vec<u32>,
+    pub memory_used_bytes: Option<u64>,
     /// Figures that these GPUs do not tell.
     pub silent: Vec<u32>,
     /// Opening and counting fail with this.
@@ -23,6 +28,16 @@ pub struct Script {
     /// Counted by the source: how often it was opened, and calls made.
     pub opened: u32,
     pub calls: u64,
+}
+
+impl Script {
+    /// The GPU that has this number now.
+    fn listed(&self, index: u32) -> u32 {
+        (0..self.gpus)
+            .filter(|gpu| !self.unlisted.contains(gpu))
+            .nth(index as usize)
+            .unwrap_or(index)
+    }
 }
 
 /// Shares its script with whoever made it.
@@ -71,12 +86,13 @@ impl Source for ScriptedSource {
         let script = self.call();
         match script.unavailable {
             Some(unavailable) => Err(unavailable),
-            None => Ok(script.gpus),
+            None => Ok(script.gpus - script.unlisted.len() as u32),
         }
     }
 
     fn identity(&mut self, index: u32) -> Result<Identity, Missing> {
         let script = self.call();
+        let index = script.listed(index);
         if !self.open {
             return Err(Missing::Driver);
         }
@@ -87,11 +103,13 @@ impl Source for ScriptedSource {
             uuid: format!("GPU-{index:08}"),
             name: "Scripted GPU".into(),
             minor: Some(index),
+            mig: script.mig.contains(&index),
         })
     }
 
     fn read(&mut self, index: u32, lane: Lane, into: &mut Readings) -> Result<(), Missing> {
         let script = self.call();
+        let index = script.listed(index);
         if !self.open || script.unavailable.is_some() {
             return Err(Missing::Driver);
         }
@@ -104,7 +122,8 @@ impl Source for ScriptedSource {
         let tells = !script.silent.contains(&index);
         match lane {
             Lane::Figures => {
-                into.memory_used_bytes = Reading::Value(1 << 30);
+                let used = script.memory_used_bytes.unwrap_or(1 << 30);
+                into.memory_used_bytes = Reading::Value(used);
                 into.memory_total_bytes = Reading::Value(80 << 30);
                 if tells {
                     into.utilisation_pct = Reading::Value(index);

@@ -36,6 +36,8 @@ pub struct Identity {
     pub name: String,
     /// Number of its device node, `/dev/nvidia<minor>`, where the driver tells.
     pub minor: Option<u32>,
+    /// Cut into instances: its whole cannot be used.
+    pub mig: bool,
 }
 
 /// A GPU that does not answer.

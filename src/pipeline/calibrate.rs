@@ -18,8 +18,8 @@ use crate::domain::{
     Manifest, Outcome, Stage, Subject, Suite, SuiteCalibration,
 };
 use crate::store::{
-    Home, RunDir, keep_calibration, kept_calibration, now_s, task_calibration_path,
-    task_calibrations, write_calibration,
+    Home, RunDir, keep_calibration, kept_calibration, now_s, record_calibration, task_calibrations,
+    write_calibration,
 };
 
 /// Gold on the suites that are graded. A suite without a calibration for its key runs on gold
@@ -35,21 +35,22 @@ pub(super) async fn calibration(
     let mut built = false;
     for suite in suites {
         let key = key(ground, *suite)?;
-        let (known, fresh) = if let Some(known) = known(home, ground, &key, recorder)? {
-            (known, false)
-        } else {
-            recorder.say(
-                Level::Info,
-                format!("{suite}: no calibration for this key; gold runs first, once"),
-            );
-            if !built {
-                build_gold(ground, isolated).await?;
-                built = true;
-            }
-            let known = run_gold(ground, *suite, &key, 1, recorder, isolated).await?;
-            keep_calibration(home, &known)?;
-            (known, true)
-        };
+        let (known, fresh) =
+            if let Some(known) = known(home, ground, *suite, &key, recorder).await? {
+                (known, false)
+            } else {
+                recorder.say(
+                    Level::Info,
+                    format!("{suite}: no calibration for this key; gold runs first, once"),
+                );
+                if !built {
+                    build_gold(ground, isolated).await?;
+                    built = true;
+                }
+                let known = run_gold(ground, *suite, &key, 1, recorder, isolated).await?;
+                keep_calibration(home, &known)?;
+                (known, true)
+            };
         recorder.record(Event::Calibrated {
             key,
             fresh,
@@ -73,22 +74,14 @@ pub(super) async fn calibrate(
 ) -> Result<(), Stop> {
     let timer = Timer::start(recorder, Stage::Prepare, Subject::Gold);
     let ground = prepare(home, run, manifest, recorder).await?;
-    let isolated = Arc::new(AtomicBool::new(true));
     timer.stop();
-    build_gold(&ground, &isolated).await?;
-    let mut all = empty(&ground);
-    for suite in ground.suites(manifest)? {
-        let key = key(&ground, suite)?;
-        let made = run_gold(&ground, suite, &key, runs, recorder, &isolated).await?;
-        all.isolated &= made.isolated;
-        all.suites.extend(made.suites);
-    }
-    let file = task_calibration_path(&ground.task.dir, &all);
-    ground.release(recorder).await?;
+    let task_dir = ground.task.dir.clone();
+    let made = suites_of_gold(&ground, manifest, runs, recorder).await;
+    let all = ground.end(made, recorder).await?;
     keep_calibration(home, &all)?;
     write_calibration(&run.calibration_path(), &all)?;
-    match write_calibration(&file, &all) {
-        Ok(()) => recorder.say(Level::Info, format!("recorded in {}", file.display())),
+    match record_calibration(&task_dir, &all) {
+        Ok(file) => recorder.say(Level::Info, format!("recorded in {}", file.display())),
         Err(e) => recorder.say(
             Level::Warn,
             format!(
@@ -103,6 +96,24 @@ pub(super) async fn calibrate(
     Ok(())
 }
 
+async fn suites_of_gold(
+    ground: &Ground,
+    manifest: &Manifest,
+    runs: u32,
+    recorder: &Recorder,
+) -> Result<Calibration, Stop> {
+    let isolated = Arc::new(AtomicBool::new(true));
+    build_gold(ground, &isolated).await?;
+    let mut all = empty(ground);
+    for suite in ground.suites(manifest)? {
+        let key = key(ground, suite)?;
+        let made = run_gold(ground, suite, &key, runs, recorder, &isolated).await?;
+        all.isolated &= made.isolated;
+        all.suites.extend(made.suites);
+    }
+    Ok(all)
+}
+
 fn counts(suite: &SuiteCalibration) -> CalibrationCounts {
     CalibrationCounts {
         runs: suite.runs,
@@ -114,36 +125,69 @@ fn counts(suite: &SuiteCalibration) -> CalibrationCounts {
     }
 }
 
-/// What is on record under a key: in the home, or in the task's folder from another machine of the
-/// same kind. The one that rests on more runs counts.
-fn known(
+/// What is on record under a key: in the home, else in the task's folder from another machine of
+/// the same kind.
+async fn known(
     home: &Home,
     ground: &Ground,
+    suite: Suite,
     key: &str,
     recorder: &Recorder,
 ) -> Result<Option<Calibration>, Stop> {
-    let mut best = kept_calibration(home, key)?;
-    let runs = |c: &Calibration| c.suites.values().map(|s| s.runs).min().unwrap_or(0);
-    for (file, read) in task_calibrations(&ground.task.dir) {
-        let shipped = match read {
-            Ok(shipped) => shipped,
+    let left_out = |why: &str| {
+        recorder.say(Level::Warn, format!("a calibration is left out: {why}"));
+    };
+    if let Some(own) = kept_calibration(home, key)? {
+        match fits(ground, suite, &own) {
+            // what ran here counts before what others measured
+            Ok(()) => return Ok(Some(own)),
+            Err(why) => left_out(&why),
+        }
+    }
+    let dir = ground.task.dir.clone();
+    let shipped = tokio::task::spawn_blocking(move || task_calibrations(&dir))
+        .await
+        .map_err(|e| Stop::Fault(format!("calibrations: {e}")))?;
+    for (file, read) in shipped {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let part = match read {
+            Ok(whole) => whole.of_key(key),
             Err(e) => {
-                recorder.say(Level::Warn, format!("a calibration is left out: {e}"));
+                left_out(&e.to_string());
                 continue;
             }
         };
-        let Some(part) = shipped.of_key(key) else {
+        let Some(part) = part else { continue };
+        if let Err(why) = fits(ground, suite, &part) {
+            left_out(&format!("{name}: {why}"));
             continue;
-        };
-        if best.as_ref().is_none_or(|b| runs(b) < runs(&part)) {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            recorder.say(Level::Info, format!("calibration {name} of the task fits"));
-            // where readers of this home look for it
-            keep_calibration(home, &part)?;
-            best = Some(part);
         }
+        recorder.say(Level::Info, format!("calibration {name} of the task fits"));
+        // where readers of this home look for it
+        keep_calibration(home, &part)?;
+        return Ok(Some(part));
     }
-    Ok(best)
+    Ok(None)
+}
+
+/// Whether a calibration under the right key is one of this suite, here: files travel, and hold
+/// what somebody wrote.
+fn fits(ground: &Ground, suite: Suite, known: &Calibration) -> Result<(), String> {
+    known.sound()?;
+    let part = known.suites.get(&suite).ok_or("of another suite")?;
+    let ranks = ground.task.spec.suites.get(suite).map(|s| s.ranks.max(1));
+    let here = ground.machine();
+    let same = known.task == ground.task.id()
+        && known.engine == ground.engine
+        && known.environment == ground.environment.hash
+        && known.machine.gpu_type == here.gpu_type
+        && known.machine.settings == here.settings
+        && Some(part.ranks) == ranks;
+    if same {
+        Ok(())
+    } else {
+        Err("it tells of another task, machine or number of ranks than its key".into())
+    }
 }
 
 /// A calibration without suites yet.
@@ -197,6 +241,8 @@ async fn run_gold(
             recorder.say(Level::Info, format!("{suite}: gold run {number} of {runs}"));
         }
         let ran = one_suite(ground, &gold(ground), suite, &none, &[], recorder, isolated).await?;
+        // what a GPU that went left behind is no calibration
+        ground.gpus_answer().await?;
         all.push(gold_results(suite, ran)?);
         timer.stop();
     }
@@ -305,6 +351,7 @@ fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
         limits: &spec.limits,
         hardware: &spec.hardware,
         gpu_type: ground.gpu_type(),
+        settings: &ground.settings(),
         engine: ground.engine,
         reporter: &reporter_hash(),
     }

@@ -1,6 +1,7 @@
 //! The GPUs of a run: taken before anything runs on them, looked at before they are given back.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::error::Stop;
 use super::recorder::Recorder;
@@ -21,8 +22,39 @@ const SLACK_BYTES: u64 = 64 << 20;
 /// GPUs that are the run's, and what its sandboxes need to use them.
 #[derive(Debug)]
 pub struct Gpus {
-    pub held: Held,
+    pub held: Arc<Held>,
     pub equipment: Equipment,
+    /// For others to give them back; no part of what the run itself took.
+    pub waited: Duration,
+}
+
+impl Gpus {
+    /// A fault where one of them does not answer any more: what is measured on it is no result.
+    pub(super) async fn answer(&self) -> Result<(), Stop> {
+        let held = Arc::clone(&self.held);
+        blocking(move || {
+            let mut source = NvmlSource::new();
+            source.open().map_err(|e| driver_went(&e.reason))?;
+            all_answer(&held.left(&mut source))
+        })
+        .await?
+    }
+}
+
+fn driver_went(why: &str) -> Stop {
+    Stop::Fault(format!(
+        "the GPU driver went while the run held GPUs: {why}"
+    ))
+}
+
+fn all_answer(left: &[Left]) -> Result<(), Stop> {
+    match left.iter().find(|l| !l.answers) {
+        Some(gone) => Err(Stop::Fault(format!(
+            "GPU {} was lost while the run held it; look at nvidia-smi and dmesg",
+            gone.uuid
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Takes what the task needs, waiting for others to give it back; `None` where it needs none.
@@ -39,12 +71,15 @@ pub(super) async fn take(
     let holder = holder(run);
     let mut source: Box<dyn Source> = Box::new(NvmlSource::new());
     let mut said = String::new();
+    let asked = Instant::now();
     let held = loop {
         let (leases, holder, hardware) = (leases.clone(), holder.clone(), hardware.clone());
+        let share = std::env::var("CUDA_VISIBLE_DEVICES").ok();
         let (back, taken) = blocking(move || {
             let wanted = Wanted {
                 count: hardware.gpus,
                 kind: hardware.gpu_type.as_deref(),
+                share: share.as_deref(),
             };
             let taken = hold(source.as_mut(), &leases, wanted, &holder);
             (source, taken)
@@ -93,9 +128,13 @@ pub(super) async fn take(
                 memory_used_bytes: g.memory_used_bytes.value(),
             })
             .collect(),
-        settings: equipment.env.clone(),
+        settings: equipment.settings.clone(),
     });
-    Ok(Some(Gpus { held, equipment }))
+    Ok(Some(Gpus {
+        held: Arc::new(held),
+        equipment,
+        waited: asked.elapsed(),
+    }))
 }
 
 /// Looks whether anything is left on the GPUs, for as long as the driver needs to clear up. A GPU
@@ -104,26 +143,19 @@ pub(super) async fn release(gpus: Gpus, recorder: &Recorder) -> Result<(), Stop>
     let left = blocking(move || {
         let mut source = NvmlSource::new();
         source.open().map_err(|e| e.reason)?;
-        let until = std::time::Instant::now() + SETTLE;
+        let until = Instant::now() + SETTLE;
         loop {
             let left = gpus.held.left(&mut source);
-            if std::time::Instant::now() >= until || settled(&gpus.held, &left) {
+            if Instant::now() >= until || settled(&gpus.held, &left) {
                 return Ok((left, gpus));
             }
             std::thread::sleep(SETTLE_STEP);
         }
     })
     .await?
-    .map_err(|e: String| {
-        Stop::Fault(format!("the GPU driver went while the run held GPUs: {e}"))
-    })?;
+    .map_err(|e: String| driver_went(&e))?;
     let (left, gpus) = left;
-    if let Some(lost) = left.iter().find(|l| l.lost) {
-        return Err(Stop::Fault(format!(
-            "GPU {} was lost while the run held it; look at nvidia-smi and dmesg",
-            lost.uuid
-        )));
-    }
+    all_answer(&left)?;
     if !settled(&gpus.held, &left) {
         recorder.say(
             Level::Warn,
@@ -160,7 +192,7 @@ fn settled(held: &Held, left: &[Left]) -> bool {
             (Reading::Value(before), Reading::Value(after)) => after <= before + SLACK_BYTES,
             _ => true,
         };
-        now.lost || (idle && given_back)
+        !now.answers || (idle && given_back)
     })
 }
 

@@ -34,11 +34,27 @@ pub(super) async fn grade(
     let mut duration = Durations::default();
     let timer = Timer::start(recorder, Stage::Prepare, Subject::Submission);
     let ground = prepare(home, run, manifest, recorder).await?;
+    let waited = ground.waited();
+    duration.prepare = timer.stop() - waited.as_secs_f64();
+    let graded = on_ground(home, run, manifest, kept, recorder, &ground, duration).await;
+    let mut grade = ground.end(graded, recorder).await?;
+    grade.duration_s.total = started.elapsed().saturating_sub(waited).as_secs_f64();
+    Ok(grade)
+}
+
+/// From the calibration to the verdict.
+async fn on_ground(
+    home: &Home,
+    run: &RunDir,
+    manifest: &Manifest,
+    kept: &RunState,
+    recorder: &Recorder,
+    ground: &Ground,
+    mut duration: Durations,
+) -> Result<Grade, Stop> {
     let isolated = Arc::new(AtomicBool::new(true));
     let suites = ground.suites(manifest)?;
-    duration.prepare = timer.stop();
-
-    let calibration = calibration(home, &ground, &suites, recorder, &isolated).await?;
+    let calibration = calibration(home, ground, &suites, recorder, &isolated).await?;
     let suites = with_chosen(suites, &calibration, manifest)?;
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
@@ -58,7 +74,7 @@ pub(super) async fn grade(
     let timer = Timer::start(recorder, Stage::Apply, Subject::Submission);
     let tree = match patch {
         None => Some(ground.trees.base),
-        Some(patch) => change(&ground, patch, recorder, &mut observed).await?,
+        Some(patch) => change(ground, patch, recorder, &mut observed).await?,
     };
     duration.apply = timer.stop();
 
@@ -68,7 +84,7 @@ pub(super) async fn grade(
             tree,
         };
         run_all(
-            &ground,
+            ground,
             manifest,
             kept,
             recorder,
@@ -80,10 +96,8 @@ pub(super) async fn grade(
         )
         .await?;
     }
-    ground.release(recorder).await?;
     let timer = Timer::start(recorder, Stage::Judge, Subject::Submission);
     observed.isolated = isolated.load(Ordering::Relaxed);
-    duration.total = started.elapsed().as_secs_f64();
     observed.duration_s = duration;
     let mut grade = judge(&observed, &restrict(&calibration, manifest));
     if observed.isolated != calibration.isolated && !grade.badges.contains(&Badge::Uncalibrated) {
@@ -121,7 +135,9 @@ async fn run_all(
     }
     for suite in observed.suites.clone() {
         let stage = stage_of(suite);
-        if let Some(done) = already_done(kept, suite) {
+        // on GPUs it is measured afresh: they may have been others, or on their way out
+        let kept = ground.gpu_type().is_none().then_some(kept);
+        if let Some(done) = kept.and_then(|kept| already_done(kept, suite)) {
             recorder.say(
                 crate::domain::Level::Info,
                 format!("{suite}: kept from the earlier attempt"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::error::Stop;
 use super::gpus::{self, Gpus};
@@ -26,7 +27,7 @@ pub struct Ground {
     pub run: RunDir,
     pub scratch: PathBuf,
     pub reporter: PathBuf,
-    /// Taken last, given back by [`Ground::release`] or with the ground.
+    /// Taken last, given back by [`Ground::end`] or with the ground.
     gpus: Option<Gpus>,
 }
 
@@ -150,12 +151,32 @@ impl Ground {
         gpus.map(|g| g.equipment.clone()).unwrap_or_default()
     }
 
-    /// Gives the GPUs back, once nothing runs on them any more.
-    pub async fn release(self, recorder: &Recorder) -> Result<(), Stop> {
-        match self.gpus {
-            Some(gpus) => gpus::release(gpus, recorder).await,
+    /// A fault where a GPU of the run does not answer any more. Asked before anything that was
+    /// measured is kept beyond the run.
+    pub async fn gpus_answer(&self) -> Result<(), Stop> {
+        match &self.gpus {
+            Some(gpus) => gpus.answer().await,
             None => Ok(()),
         }
+    }
+
+    /// How long the run waited for others' GPUs.
+    pub fn waited(&self) -> Duration {
+        self.gpus.as_ref().map(|g| g.waited).unwrap_or_default()
+    }
+
+    /// The work's end: GPUs are given back once nothing runs on them any more, whatever came of
+    /// the work. A GPU that went is a fault before all else.
+    pub async fn end<T>(self, work: Result<T, Stop>, recorder: &Recorder) -> Result<T, Stop> {
+        match self.gpus {
+            Some(gpus) => gpus::release(gpus, recorder).await.and(work),
+            None => work,
+        }
+    }
+
+    /// Settings of the node that hold inside the sandboxes.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        self.equipment().settings
     }
 
     /// Where this runs, for a calibration.
@@ -167,6 +188,7 @@ impl Ground {
             gpu_type: self.gpu_type().map(str::to_owned),
             gpus: gpus.map_or(0, |g| g.gpus.len() as u32),
             driver: gpus.map(|g| g.driver.clone()),
+            settings: self.settings(),
             kernel: nix::sys::utsname::uname()
                 .ok()
                 .map(|u| u.release().to_string_lossy().into_owned()),

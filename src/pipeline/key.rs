@@ -1,6 +1,8 @@
 //! What a calibration and a grade are keyed by (DESIGN.md, The judge's mechanics): change any of
 //! it, and gold runs again.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -25,6 +27,8 @@ pub struct KeyParts<'a> {
     pub hardware: &'a HardwareSpec,
     /// What the GPUs are that the run holds; none where it needs none.
     pub gpu_type: Option<&'a str>,
+    /// The node's settings of its GPUs and their links: they may change numbers.
+    pub settings: &'a BTreeMap<String, String>,
     pub engine: EngineKind,
     /// Content hash of the reporter.
     pub reporter: &'a str,

@@ -1,6 +1,11 @@
 //! Calibrations: by key in the home, by machine in the task's folder.
 
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
 
 use super::home::{Home, StoreError};
 use super::run::{RunDir, read_json, write_json};
@@ -8,6 +13,8 @@ use crate::domain::Calibration;
 
 /// Folder of a task that holds the calibrations that travel with it.
 const FOLDER: &str = "calibration";
+/// 100,000 cases of ten runs each take some 60.
+const LARGEST: u64 = 64 << 20;
 
 /// What gold did under this key, if it ran.
 pub fn kept_calibration(home: &Home, key: &str) -> Result<Option<Calibration>, StoreError> {
@@ -43,9 +50,64 @@ pub fn write_calibration(path: &Path, calibration: &Calibration) -> Result<(), S
     write_json(path, calibration)
 }
 
+/// Writes a calibration to the task's folder. A suite that it does not hold stays as it is there,
+/// where it was made on the same machine.
+pub fn record_calibration(
+    task_dir: &Path,
+    calibration: &Calibration,
+) -> Result<PathBuf, StoreError> {
+    let folder = task_dir.join(FOLDER);
+    let io = |message: &str| StoreError::Io {
+        path: folder.clone(),
+        source: std::io::Error::other(message.to_owned()),
+    };
+    match std::fs::symlink_metadata(&folder) {
+        Ok(found) if !found.is_dir() => return Err(io("is a link or a file, not a folder")),
+        _ => {}
+    }
+    let path = task_calibration_path(task_dir, calibration);
+    let mut whole = calibration.clone();
+    if let Ok(before) = read_outside(&path)
+        && before.schema == whole.schema
+        && (&before.task, &before.environment) == (&whole.task, &whole.environment)
+        && (&before.machine, before.isolated) == (&whole.machine, whole.isolated)
+    {
+        for (suite, part) in before.suites {
+            whole.suites.entry(suite).or_insert(part);
+        }
+    }
+    write_calibration(&path, &whole)?;
+    Ok(path)
+}
+
+/// Reads a file that others may have put there: a plain one, of bounded size.
+fn read_outside(path: &Path) -> Result<Calibration, StoreError> {
+    let io = StoreError::io;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+        .open(path)
+        .map_err(io(path))?;
+    let found = file.metadata().map_err(io(path))?;
+    if !found.is_file() || found.len() > LARGEST {
+        let why = std::io::Error::other("is no plain file of at most 64 MiB");
+        return Err(io(path)(why));
+    }
+    let mut text = Vec::new();
+    file.by_ref()
+        .take(LARGEST)
+        .read_to_end(&mut text)
+        .map_err(io(path))?;
+    serde_json::from_slice(&text).map_err(|e| StoreError::Malformed {
+        path: path.to_path_buf(),
+        line: e.line(),
+        message: e.to_string(),
+    })
+}
+
 /// `calibration/<GPU type>-<ranks>.json` of a task: one for each kind of machine and number of
 /// ranks.
-pub fn task_calibration_path(task_dir: &Path, calibration: &Calibration) -> PathBuf {
+fn task_calibration_path(task_dir: &Path, calibration: &Calibration) -> PathBuf {
     let kind = calibration.machine.gpu_type.as_deref().unwrap_or("cpu");
     let mut name = String::new();
     for c in kind.chars() {
@@ -75,7 +137,7 @@ pub fn task_calibrations(task_dir: &Path) -> Vec<(PathBuf, Result<Calibration, S
     files
         .into_iter()
         .map(|file| {
-            let read = read_json(&file);
+            let read = read_outside(&file);
             (file, read)
         })
         .collect()
@@ -136,12 +198,52 @@ mod tests {
         ] {
             let path = task_calibration_path(task.path(), &made(gpu, 3));
             assert_eq!(path, task.path().join("calibration").join(name));
-            write_calibration(&path, &made(gpu, 3)).unwrap();
+            assert_eq!(
+                record_calibration(task.path(), &made(gpu, 3)).unwrap(),
+                path
+            );
         }
         std::fs::write(task.path().join("calibration/broken.json"), "{").unwrap();
+        // neither waits for somebody who writes, nor follows a link
+        let fifo = task.path().join("calibration/fifo.json");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", task.path().join("calibration/zero.json")).unwrap();
         let all = task_calibrations(task.path());
         assert_eq!(all.iter().filter(|(_, read)| read.is_ok()).count(), 3);
-        let (file, broken) = &all[0];
-        assert!(file.ends_with("broken.json") && broken.is_err());
+        let bad = all.iter().filter(|(_, read)| read.is_err());
+        let bad: Vec<_> = bad.map(|(f, _)| f.file_name().unwrap()).collect();
+        assert_eq!(bad, ["broken.json", "fifo.json", "zero.json"]);
+    }
+
+    #[test]
+    fn one_suite_leaves_the_other_in_the_file() {
+        let task = tempfile::tempdir().unwrap();
+        record_calibration(task.path(), &made(None, 3)).unwrap();
+        let mut official = made(None, 5);
+        official.suites.remove(&Suite::Probes);
+        record_calibration(task.path(), &official).unwrap();
+        let all = task_calibrations(task.path());
+        let runs: Vec<u32> = all[0]
+            .1
+            .as_ref()
+            .unwrap()
+            .suites
+            .values()
+            .map(|s| s.runs)
+            .collect();
+        assert_eq!(runs, [5, 3]);
+        // another driver: what it says of the machine would not hold for the other suite
+        official.machine.driver = Some("1".into());
+        record_calibration(task.path(), &official).unwrap();
+        let all = task_calibrations(task.path());
+        assert_eq!(all[0].1.as_ref().unwrap().suites.len(), 1);
+    }
+
+    #[test]
+    fn a_calibration_stays_in_the_task() {
+        let (task, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(elsewhere.path(), task.path().join("calibration")).unwrap();
+        assert!(record_calibration(task.path(), &made(None, 3)).is_err());
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

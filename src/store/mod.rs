@@ -13,7 +13,7 @@ mod summary;
 mod watch;
 
 pub use calibrations::{
-    keep_calibration, kept_calibration, made_calibration, task_calibration_path, task_calibrations,
+    keep_calibration, kept_calibration, made_calibration, record_calibration, task_calibrations,
     write_calibration,
 };
 pub use clock::now_s;

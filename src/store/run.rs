@@ -1,5 +1,6 @@
 //! One run's directory.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -216,7 +217,14 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Stor
         message: e.to_string(),
     })?;
     let part = path.with_extension(format!("part-{}", std::process::id()));
-    std::fs::write(&part, text).map_err(StoreError::io(&part))?;
+    // what a killed process left, or a link that somebody put there, is not written to
+    match std::fs::remove_file(&part) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::io(&part)(e)),
+        _ => {}
+    }
+    std::fs::File::create_new(&part)
+        .and_then(|mut file| file.write_all(&text))
+        .map_err(StoreError::io(&part))?;
     std::fs::rename(&part, path).map_err(StoreError::io(path))
 }
 

@@ -31,6 +31,9 @@ pub struct Summary {
     /// Gold runs of a calibration run; absent: a patch is graded.
     #[serde(default)]
     pub calibrates: Option<u32>,
+    /// Processes of every suite, where they are not the task's own number.
+    #[serde(default)]
+    pub ranks: Option<u32>,
     /// Cases that were asked for by name; 0: whole suites.
     pub only: usize,
     pub created_s: f64,
@@ -107,12 +110,13 @@ impl Summary {
             stage: state
                 .stage
                 .map(|(stage, subject)| format!("{} {}", stage.name(), subject.name())),
-            waits_for_gpus: state.waiting.is_some(),
+            waits_for_gpus: state.waiting.is_some() && status.live(),
             parent: manifest.parent.clone(),
             calibrates: match manifest.work {
                 Work::Grade => None,
                 Work::Calibrate { runs } => Some(runs),
             },
+            ranks: manifest.ranks,
             only: manifest.only.len(),
             created_s: manifest.created_s,
             duration_s: state.last_at_s.map(|last| last - manifest.created_s),

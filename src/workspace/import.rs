@@ -11,6 +11,7 @@ use super::origin::{Lacks, Origin};
 use super::tree::{Edit, EditError, FOLDER, SUBMODULE, edit_tree, find};
 use super::walk::{Kind, content, is_left_out, list};
 use crate::diff::patch::show;
+use crate::domain::Address;
 
 /// What to do about sockets, pipes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,9 +112,12 @@ impl<'a> Source<'a> {
 
     fn missing(&self, object: Option<&str>) -> WorkspaceError {
         let remote = self.repo.find_remote("origin").ok();
+        // printed, and meant to be pasted: an address that holds a token or more than an address
+        // is nothing to show
         let url = remote
             .as_ref()
-            .and_then(|r| r.url().ok().map(str::to_owned));
+            .and_then(|r| r.url().ok().map(str::to_owned))
+            .filter(|url| matches!(Address::parse(url), Some(Ok(_))));
         let lacks = Lacks {
             commit: self.commit,
             object,

@@ -26,7 +26,11 @@ fn gpus(count: u32) -> ScriptedSource {
 }
 
 fn any(count: u32) -> Wanted<'static> {
-    Wanted { count, kind: None }
+    Wanted {
+        count,
+        kind: None,
+        share: None,
+    }
 }
 
 #[test]
@@ -43,7 +47,7 @@ fn several_are_taken_together_or_not_at_all() {
 
     let held = hold(&mut gpus(3), &leases, any(2), &holder("y")).unwrap();
     let indices: Vec<u32> = held.gpus.iter().map(|g| g.index).collect();
-    assert_eq!((indices, held.leased()), (vec![0, 2], 2));
+    assert_eq!(indices, [0, 2]);
     drop(other);
     let last = hold(&mut gpus(3), &leases, any(1), &holder("z")).unwrap();
     assert_eq!(last.gpus[0].uuid, "GPU-00000001");
@@ -72,8 +76,102 @@ fn a_gpu_on_which_somebody_computes_is_left_alone() {
     source.change(|s| s.processes = vec![process(ProcessKind::Compute)]);
     let left = held.left(&mut source);
     assert_eq!(left[0].processes, Reading::Value(vec![4242]));
+    assert!(left[0].answers);
     source.change(|s| s.lost = vec![0]);
-    assert!(held.left(&mut source)[0].lost);
+    assert!(!held.left(&mut source)[0].answers);
+}
+
+#[test]
+fn a_held_gpu_is_known_by_its_uuid() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = Leases::at(folder.path()).unwrap();
+    let mut source = gpus(3);
+    let _first = leases.acquire("GPU-00000000", &holder("x")).unwrap();
+    let held = hold(&mut source, &leases, any(1), &holder("y")).unwrap();
+    assert_eq!(held.gpus[0].uuid, "GPU-00000001");
+    // another one goes from the list: ours has another number now
+    source.change(|s| s.unlisted = vec![0]);
+    assert!(held.left(&mut source)[0].answers);
+    source.change(|s| s.unlisted = vec![1]);
+    assert!(
+        !held.left(&mut source)[0].answers,
+        "GPU 2 is not taken for it"
+    );
+    source.change(|s| {
+        s.unavailable = Some(Unavailable {
+            why: Why::DriverNotLoaded,
+            reason: "gone".into(),
+            advice: "restart".into(),
+        });
+    });
+    assert!(!held.left(&mut source)[0].answers);
+}
+
+/// Two runs that both want both GPUs: one has them at once, and the other waits for it.
+#[test]
+fn runs_that_want_several_do_not_take_them_from_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = Leases::at(folder.path()).unwrap();
+    let barrier = std::sync::Barrier::new(4);
+    let got: Vec<bool> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..4)
+            .map(|i| {
+                let (leases, barrier) = (&leases, &barrier);
+                scope.spawn(move || {
+                    let mut source = ScriptedSource::new(Script {
+                        gpus: 2,
+                        call: std::time::Duration::from_millis(5),
+                        ..Script::default()
+                    });
+                    barrier.wait();
+                    let held = hold(&mut source, leases, any(2), &holder(&format!("r{i}")));
+                    barrier.wait();
+                    held.is_ok()
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(got.iter().filter(|got| **got).count(), 1);
+}
+
+#[test]
+fn memory_in_use_tells_where_the_process_list_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = Leases::at(folder.path()).unwrap();
+    let mut source = gpus(1);
+    source.change(|s| s.memory_used_bytes = Some(70 << 30));
+    let error = hold(&mut source, &leases, any(1), &holder("y")).unwrap_err();
+    assert!(error.to_string().contains("71680 MiB in use"), "{error}");
+}
+
+#[test]
+fn only_whole_gpus_of_the_schedulers_share_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let leases = Leases::at(folder.path()).unwrap();
+    let mut source = gpus(3);
+    let of = |share| Wanted {
+        share: Some(share),
+        ..any(1)
+    };
+    for (share, index) in [("2", 2), ("GPU-00000001", 1), ("1,0", 0)] {
+        let held = hold(&mut source, &leases, of(share), &holder("y")).unwrap();
+        assert_eq!(held.gpus[0].index, index, "{share}");
+    }
+    for share in ["", "-1", "7", "MIG-1"] {
+        let error = hold(&mut source, &leases, of(share), &holder("y")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("GPU 0 is not in CUDA_VISIBLE_DEVICES")
+        );
+    }
+    source.change(|s| s.mig = vec![0, 1, 2]);
+    let error = hold(&mut source, &leases, any(1), &holder("y")).unwrap_err();
+    assert!(
+        error.to_string().contains("GPU 2 is in MIG mode"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -89,6 +187,7 @@ fn lost_gpus_and_other_kinds_are_not_taken() {
     let of = |kind| Wanted {
         count: 1,
         kind: Some(kind),
+        share: None,
     };
     let held = hold(&mut source, &leases, of("scripted gpu"), &holder("y")).unwrap();
     assert_eq!(held.gpus[0].name, "Scripted GPU");
@@ -96,12 +195,12 @@ fn lost_gpus_and_other_kinds_are_not_taken() {
     assert!(
         error
             .to_string()
-            .contains("this machine has 2 (Scripted GPU)"),
+            .contains("this machine has 1 (Scripted GPU), GPU 0 does not answer (lost)"),
         "{error}"
     );
-    let error = hold(&mut source, &leases, any(3), &holder("y")).unwrap_err();
+    let error = hold(&mut source, &leases, any(2), &holder("y")).unwrap_err();
     assert!(
-        matches!(error, HoldError::TooFew { wanted: 3, .. }),
+        matches!(error, HoldError::TooFew { wanted: 2, .. }),
         "{error}"
     );
 
@@ -165,10 +264,7 @@ fn a_sandbox_is_given_the_held_gpus_and_no_other() {
         .iter()
         .map(|d| d.strip_prefix(&dev).unwrap().to_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia1"]
-    );
+    assert_eq!(names, ["nvidiactl", "nvidia-uvm", "nvidia1"]);
     let driver = folder.path().canonicalize().unwrap().join("driver");
     assert_eq!(found.mounts.len(), 1, "the folder behind the link, once");
     assert_eq!(found.mounts[0].target, driver);

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use infradev::domain::{Event, GpuLeft, GpuTaken};
 use infradev::gpu::{NvmlSource, Source};
@@ -37,6 +39,24 @@ pub fn computing() -> Vec<String> {
         .expect("nvidia-smi");
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().map(str::trim).map(str::to_owned).collect()
+}
+
+/// Runs `work` while looking at the driver's list: whether it ever named a process.
+pub fn seen_computing<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looker = scope.spawn(|| {
+            let mut seen = false;
+            while !stop.load(Ordering::Relaxed) {
+                seen |= !computing().is_empty();
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            seen
+        });
+        let done = work();
+        stop.store(true, Ordering::Relaxed);
+        (done, looker.join().unwrap())
+    })
 }
 
 /// A task whose gold adds `work.py`; its official tests are `test_work.py`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use infradev::domain::Event;
 use infradev::gpu::{Holder, Leases};
 
-use super::node::{Node, alone, uuids};
+use super::node::{Node, alone, seen_computing, uuids};
 
 const GOLD: &str = "\
 import torch
@@ -39,10 +39,14 @@ def wait():
 fn tests(uuid: &str) -> String {
     let uuid = uuid.trim_start_matches("GPU-");
     format!(
-        "import glob\nimport os\nimport re\n\nimport torch\n\nimport work\n\n\n\
+        "import ctypes\nimport glob\nimport re\n\nimport torch\n\nimport work\n\n\n\
          def test_only_the_leased_gpu_is_there():\n    \
          assert torch.cuda.device_count() == 1\n    \
          assert str(torch.cuda.get_device_properties(0).uuid) == '{uuid}'\n    \
+         nvml = ctypes.CDLL('libnvidia-ml.so.1')\n    \
+         assert nvml.nvmlInit_v2() == 0\n    \
+         count = ctypes.c_uint()\n    \
+         assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value == 1\n    \
          assert len([d for d in glob.glob('/dev/nvidia*') if re.search(r'nvidia\\d+$', d)]) == 1\n\n\n\
          def test_it_computes():\n    assert work.total(1000) == 499500.0\n\n\n\
          def test_wait():\n    work.wait()\n\n\n\
@@ -61,7 +65,9 @@ fn cuda_works_in_the_sandbox_and_a_hang_leaves_nothing_on_the_gpu() {
     assert_eq!(gold.taken()[0].uuid, uuids()[0]);
     gold.nothing_is_left();
 
-    let hung = node.submission(HANGS);
+    let (hung, seen) = seen_computing(|| node.submission(HANGS));
+    // else an empty list afterwards would say nothing
+    assert!(seen, "the driver lists the processes that hang");
     assert_eq!(hung.exit, 1);
     assert_eq!(
         hung.case("test_wait")["outcome"],

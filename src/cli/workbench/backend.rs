@@ -197,12 +197,18 @@ impl Backend for Store {
 
     fn grade(&self, request: &GradeRequest) -> Answer<RunId> {
         let task = self.task(&request.task)?;
+        // cases that are run again run on as many ranks as they did
+        let parent = request.parent.as_ref().map(|p| self.home.run(p).manifest());
+        let ranks = match parent {
+            Some(manifest) => manifest.map_err(BackendError::new)?.ranks,
+            None => None,
+        };
         let order = launch::Order {
             source: request.source.clone(),
             work: Work::Grade,
             suites: request.suites,
             engine: EngineChoice::Auto,
-            ranks: None,
+            ranks,
             only: request.only.clone(),
             parent: request.parent.clone(),
         };

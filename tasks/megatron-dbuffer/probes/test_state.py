@@ -22,7 +22,8 @@ def redistributed(name):
 
 CALLS = {**OPERATIONS, **{f"redistribute-{name}": redistributed(name) for name in OPERATIONS}}
 SAME = {
-    f"same-{p!r}": ([p], [p], lambda source, out, p=p: source.redistribute([p], out=out)) for p in (Flat(), Replicate())
+    f"same-{name}": ([p], [p], lambda source, out, p=p: source.redistribute([p], out=out))
+    for name, p in (("flat", Flat()), ("replicate", Replicate()))
 }
 
 
