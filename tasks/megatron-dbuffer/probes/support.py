@@ -1,5 +1,6 @@
 """What the probes share: data that differs from rank to rank, plain values, and where elements lie."""
 
+import gc
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -133,6 +134,7 @@ def peak_bytes(ranks, work):
     """The most that ``work`` holds beyond what was held before, and what it returns.
 
     On a GPU: the caching allocator's own peak. Elsewhere: the allocations that the profiler records."""
+    gc.collect()  # what a failed case left behind is not freed in between
     if ranks.device.type == "cuda":
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
