@@ -23,6 +23,7 @@ import faulthandler
 import json
 import os
 import sys
+import time
 
 TEXT = 64 * 1024
 MESSAGE = 4096
@@ -165,6 +166,39 @@ def trim_capture(config):
         pass  # another kind of capture: pytest reads it as it is
 
 
+class Step:
+    """Ranks begin each case together: without that, a rank that left a case early would answer the
+    others' collective with the one of its next case, and the wrong case would fail.
+
+    The ranks share a file of counters, one each, of the cases begun."""
+
+    def __init__(self, path, rank, ranks):
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
+        pread, pwrite, sleep = os.pread, os.pwrite, time.sleep
+        size = 8 * ranks
+        begun = [0]
+
+        def write(count):
+            pwrite(fd, count.to_bytes(8, "little"), 8 * rank)
+
+        def others():
+            data = pread(fd, size, 0).ljust(size, b"\0")
+            return [int.from_bytes(data[at:at + 8], "little") for at in range(0, size, 8)]
+
+        def line_up():
+            begun[0] += 1
+            write(begun[0])
+            pause = 0.0002
+            # the worker ends the group where one of them never comes
+            while min(others()) < begun[0]:
+                sleep(pause)
+                pause = min(2 * pause, 0.005)
+
+        self.line_up = line_up
+        self.leave = lambda: write(1 << 62)
+
+
 # Options of the project's own configuration that would take the run out of our hands: other
 # processes, an early end, other outputs. With a value in the same or in the next word:
 VALUE = (
@@ -303,6 +337,7 @@ class Session:
         except BaseException as error:
             code = 3
             self.line.send("internal", m=text_of(error, MESSAGE), t="")
+        reporter.leave()
         failed, reported = reporter.counts()
         self.line.send("end", code=code, failed=failed, reported=reported, aside=self.aside[:64])
         return code & 0xFF
@@ -323,6 +358,9 @@ def make_plugin(pytest, line, options):
     current = [None]
     session_seen = [None]
     reported = [0]
+    step = None
+    if options.get("step"):
+        step = Step(options["step"], options["rank"], options["ranks"])
 
     def relative(path):
         path = str(path)
@@ -341,6 +379,10 @@ def make_plugin(pytest, line, options):
         return {"m": message_of(report.longrepr), "t": text_of(report.longrepr)}
 
     class Plugin:
+        def leave(self):
+            if step is not None:
+                step.leave()
+
         def counts(self):
             return (getattr(session_seen[0], "testsfailed", 0), reported[0])
 
@@ -416,6 +458,8 @@ def make_plugin(pytest, line, options):
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_protocol(self, item, nextitem):
             place = places.get(id(item), -1)
+            if step is not None:
+                step.line_up()
             current[0] = place
             if place < 0:
                 send("start", c=-1, id=text_of(item.nodeid, MESSAGE))

@@ -16,6 +16,8 @@ Options:
   only        ids of the cases to run (null: all)
   files       the only files to collect, relative to the work tree (null: all)
   ignore      nodes (files, folders) not to collect
+  step        a file that the ranks share, with their counters of cases begun (null: one rank)
+  rank, ranks
   stack_s     seconds after which a case that still runs has its stack printed on stderr
 """
 

@@ -103,6 +103,10 @@ fn those_of_the_bundled_tasks_apply_to_gold() {
     let mut applied = 0;
     for task in std::fs::read_dir(root).unwrap() {
         let task = task.unwrap().path();
+        if !task.join("base").is_dir() {
+            // its sources are elsewhere: `infradev check` applies its edits where a mirror is
+            continue;
+        }
         let snapshot = Snapshot::from_dir(&task.join("base"), store.path()).unwrap();
         let patch = std::fs::read(task.join("gold.patch")).unwrap();
         let gold = workspace::apply(&snapshot, &patch).unwrap().tree;

@@ -83,7 +83,7 @@ def test_after(): barrier()
     assert_eq!(ran.case("test_one").ranks[0].outcome, Outcome::Passed);
 }
 
-/// The rank that failed is one barrier ahead: its next case would answer the wait of the others.
+/// The others wait for the rank that failed, and what it does next does not answer them.
 #[test]
 fn one_assert_that_puts_ranks_out_of_step_costs_one_case() {
     let tests = r#"
@@ -105,8 +105,38 @@ def test_last(): barrier()
     assert_eq!(ran.outcome.groups, 2);
     assert!(
         ran.message("test_one")
-            .starts_with("rank 1: AssertionError: before the barrier")
+            .contains("rank 1: AssertionError: before the barrier")
     );
+}
+
+/// A rank that leaves a case out passes it, and must not answer the others with its next one: the
+/// case in which they wait is the one that fails.
+#[test]
+fn a_rank_that_stays_away_does_not_answer_with_its_next_case() {
+    let tests = r#"
+from collective import barrier, RANK
+def test_before(): barrier()
+def test_one():
+    if RANK == 0: barrier()
+def test_after(): barrier()
+def test_last(): barrier()
+"#;
+    let mut house = house(tests, 2);
+    house.run.case_limit = Duration::from_secs(4);
+    let ran = house.run();
+    ran.assert(&[
+        ("test_before", Outcome::Passed),
+        ("test_one", Outcome::Timeout),
+        ("test_after", Outcome::Passed),
+        ("test_last", Outcome::Passed),
+    ]);
+    assert!(
+        ran.message("test_one")
+            .starts_with("rank 0: no end within 4 s"),
+        "{}",
+        ran.story()
+    );
+    assert_eq!(ran.case("test_one").ranks[1].outcome, Outcome::Passed);
 }
 
 #[test]
@@ -124,7 +154,7 @@ def test_last(): pass
     let ran = house(tests, 2).run();
     ran.assert(&[
         ("test_before", Outcome::Passed),
-        ("test_one", Outcome::Error),
+        ("test_one", Outcome::Failed),
         ("test_after", Outcome::Passed),
         ("test_last", Outcome::Passed),
     ]);

@@ -93,6 +93,9 @@ fn twins_are_python_for_python() {
         for suite in ["official", "probes"] {
             let name = task.file_name().to_string_lossy().into_owned();
             let dest = dest.join(&name).join(suite);
+            if suite == "official" && !task.path().join("base").is_dir() {
+                continue; // its official tests come with its repository
+            }
             let functions = twin_tree(&task.path().join(suite), &dest, suite, "0a1b").unwrap();
             assert!(functions.len() > 5, "{name} {suite}");
         }

@@ -22,6 +22,10 @@ struct Options<'a> {
     only: Option<&'a [crate::domain::CaseId]>,
     files: Option<&'a [String]>,
     ignore: &'a [String],
+    /// Shared by the ranks of a group, so that they begin each case together.
+    step: Option<&'a str>,
+    rank: usize,
+    ranks: usize,
     stack_s: Option<f64>,
 }
 
@@ -37,6 +41,8 @@ pub(super) fn processes(
     let worktree = sandbox.visible(&run.worktree);
     let runner = sandbox.visible(Path::new(REPORTER)).join("runner.py");
     let case_s = run.case_limit.as_secs_f64();
+    // of a name that nobody can have put there before
+    let step = format!("/tmp/infradev-step-{}", nonce()?);
     let mut processes = Vec::new();
     for (rank, nonce) in nonces.iter().enumerate() {
         let options = Options {
@@ -48,6 +54,9 @@ pub(super) fn processes(
             only: plan.only.as_deref(),
             files: plan.files.as_deref(),
             ignore: &plan.ignore,
+            step: (nonces.len() > 1).then_some(step.as_str()),
+            rank,
+            ranks: nonces.len(),
             // before the limit, so that the stack of what hangs is in the output when it is killed
             stack_s: (case_s >= 1.0).then(|| (case_s * 0.9).max(case_s - 1.0)),
         };

@@ -204,10 +204,11 @@ impl Group {
                     reason: format!("no end within {case_s:.0} s"),
                 }
             }
+            // the case has failed, and that its other ranks wait for the one that did is a part of it
             Wait::Stragglers(case) => Ending {
                 blame: Blame::Case(case),
                 rank: None,
-                outcome: Outcome::Error,
+                outcome: Outcome::Failed,
                 reason: "still at it when another rank had failed".into(),
             },
             // after the last case

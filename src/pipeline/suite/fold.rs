@@ -152,7 +152,10 @@ pub(super) fn fold_ranks(
     let several = by_rank.len() > 1;
     let mut worst = blamed.filter(|r| *r < by_rank.len()).unwrap_or(0);
     for (rank, on) in by_rank.iter().enumerate() {
-        if on.outcome.severity() > by_rank[worst].outcome.severity() {
+        let (this, so_far) = (on.outcome.severity(), by_rank[worst].outcome.severity());
+        // of two that are as bad, the one that tells its own story is the cause
+        let tells = on.detail.is_some() && by_rank[worst].detail.is_none();
+        if this > so_far || (this == so_far && tells) {
             worst = rank;
         }
     }
@@ -204,7 +207,9 @@ pub(super) fn fold_ranks(
             .filter_map(|(rank, on)| Some(format!("rank {rank}: {}", on.message.as_deref()?)))
             .collect();
         if let Some(message) = &mut result.message
-            && by_rank.iter().any(|on| on.outcome != result.outcome)
+            && by_rank.iter().any(|on| {
+                on.outcome != result.outcome || (on.detail.is_none() && !on.outcome.passed())
+            })
         {
             for other in others {
                 message.push_str("; ");

@@ -1,7 +1,8 @@
 //! A group of ranks that run the same cases side by side, folded into one story. Pure: bytes,
 //! exits and the time come in; settled cases and the reason of the end come out.
 //!
-//! Ranks are not in step. A case is settled when it ended on every rank; its limit runs from its
+//! Ranks begin each case together (`Step` in the reporter), as long as nobody inside tampers with
+//! that; within a case they are not in step. A case is settled when it ended on every rank; its limit runs from its
 //! start on the slowest rank (`deadline`).
 
 use std::collections::{HashMap, HashSet};
