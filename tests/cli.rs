@@ -605,6 +605,27 @@ fn a_calibration_is_recorded_with_the_task_and_used() {
     let journal = journal.unwrap();
     assert!(journal.contains("\"fresh\":false") && !journal.contains("\"fresh\":true"));
 
+    // what somebody changed in it is believed no more, and `check` says where
+    let changed = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        changed.replace("\"outcome\": \"passed\"", "\"outcome\": \"failed\""),
+    )
+    .unwrap();
+    let fresh = tempfile::tempdir().unwrap();
+    for folder in ["env", "tools"] {
+        std::os::unix::fs::symlink(home().join(folder), fresh.path().join(folder)).unwrap();
+    }
+    let (exit, base) = grade(fresh.path(), &tiny.tasks, "tiny", &["--base"]);
+    assert_eq!((exit, &base["resolved"]), (1, &false.into()), "{base:#}");
+    let output = infradev(fresh.path(), &tiny.tasks)
+        .args(["check"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cpu-r1.json") && code(&output) == 1, "{said}");
+    fs::write(&file, changed).unwrap();
+
     // another test tree is another key: the file does not fit, gold runs
     fs::write(
         tiny.dir().join("official/test_more.py"),

@@ -28,7 +28,7 @@ pub struct Held {
     pub driver: String,
     /// In the driver's order; all of one name.
     pub gpus: Vec<HeldGpu>,
-    #[expect(dead_code, reason = "given back when this is dropped")]
+    /// Given back when this is dropped.
     leases: Vec<Lease>,
 }
 

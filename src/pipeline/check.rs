@@ -1,4 +1,5 @@
-//! What `infradev check` can only tell with trees at hand: whether every patch of a task applies.
+//! What `infradev check` can only tell with trees at hand: whether every patch of a task applies;
+//! and whether its calibrations can be believed.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use super::trees::{NoTrees, Patch, Trees, Unchanged};
 use crate::catalog::{Problem, Severity};
 use crate::diff::added_line_share;
 use crate::domain::Task;
-use crate::store::Home;
+use crate::store::{Home, task_calibrations};
 use crate::workspace::Absent;
 
 /// What the patches of a task are.
@@ -32,13 +33,15 @@ pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
     let trees = match found {
         Ok(trees) => trees,
         Err(problem) => {
+            let mut problems = vec![problem];
+            problems.extend(calibrations(task));
             return Ok(Applies {
-                problems: vec![problem],
+                problems,
                 shares: Vec::new(),
             });
         }
     };
-    let mut problems = Vec::new();
+    let mut problems = calibrations(task);
     let adversarial = task.spec.adversarial.iter().map(|a| task.path(&a.patch));
     let alternative = task.spec.alternative.iter().map(|a| task.path(&a.patch));
     for file in adversarial.chain(alternative) {
@@ -64,6 +67,22 @@ pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
         }
     }
     Ok(Applies { problems, shares })
+}
+
+/// Calibration files that no grade would believe.
+fn calibrations(task: &Task) -> Vec<Problem> {
+    let bad = task_calibrations(&task.dir)
+        .into_iter()
+        .filter_map(|(file, read)| {
+            let why = match read {
+                Ok(known) if known.task != task.id() => format!("it is of task {}", known.task),
+                Ok(known) => known.sound().err()?,
+                Err(e) => e.to_string(),
+            };
+            let mend = "make it again with `infradev calibrate`, or delete it";
+            Some(problem(file, why, mend))
+        });
+    bad.collect()
 }
 
 /// What a machine lacks is no error of a task that names its repository by URL.

@@ -113,14 +113,14 @@ def test_last(): barrier()
 /// case in which they wait is the one that fails.
 #[test]
 fn a_rank_that_stays_away_does_not_answer_with_its_next_case() {
-    let tests = r#"
+    let tests = r"
 from collective import barrier, RANK
 def test_before(): barrier()
 def test_one():
     if RANK == 0: barrier()
 def test_after(): barrier()
 def test_last(): barrier()
-"#;
+";
     let mut house = house(tests, 2);
     house.run.case_limit = Duration::from_secs(4);
     let ran = house.run();

@@ -209,10 +209,17 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 .state
                 .stage
                 .map_or("starting", |(stage, _)| stage.name());
-            rows.push(Line::from(canvas.span(
-                Role::Running,
-                format!("{} {stage}", app.ui.glyphs.running),
-            )));
+            if let Some(why) = &run.state.waiting {
+                let words = format!("{} waits for GPUs: {why}", app.ui.glyphs.waiting);
+                for line in text::wrap(&words, canvas.width().saturating_sub(4), 6) {
+                    rows.push(Line::from(canvas.span(Role::Dim, line)));
+                }
+            } else {
+                rows.push(Line::from(canvas.span(
+                    Role::Running,
+                    format!("{} {stage}", app.ui.glyphs.running),
+                )));
+            }
             rows.push(Line::from(canvas.dim("cases appear as they are collected")));
         }
         (Some(run), _) if run.loaded => {
