@@ -53,7 +53,7 @@ pub(super) fn check_claims(c: &mut Checker<'_>, task: &Task) {
                 Severity::Warning,
                 &at,
                 message,
-                "add a probe with another oracle (METHOD.md section 3)",
+                "add a probe that expects its values from another source (an existing path, an invariance, a direct calculation, a property)",
             );
         }
         if let Some(quote) = &claim.prompt

@@ -44,13 +44,19 @@ pub fn run(context: &Context, args: &CalibrateArgs) -> Result<Exit, Failure> {
 /// As people read it: the machine, then each suite with what is odd in it.
 fn lines(made: &Calibration) -> Vec<String> {
     let m = &made.machine;
+    let gpus = match &m.gpu_type {
+        Some(kind) => format!(
+            "{} × {kind}  driver {}",
+            m.gpus,
+            m.driver.as_deref().unwrap_or("–")
+        ),
+        None => "no GPU".into(),
+    };
+    let torch = m.torch.as_ref().map(|v| format!("  torch {v}"));
     let mut lines = vec![format!(
-        "{}  {} × {}  driver {}  torch {}  Python {}  environment {}",
+        "{}  {gpus}{}  Python {}  environment {}",
         made.task,
-        m.gpus,
-        m.gpu_type.as_deref().unwrap_or("no GPU"),
-        m.driver.as_deref().unwrap_or("–"),
-        m.torch.as_deref().unwrap_or("–"),
+        torch.unwrap_or_default(),
         m.python,
         made.environment.get(..12).unwrap_or(&made.environment),
     )];
@@ -60,12 +66,19 @@ fn lines(made: &Calibration) -> Vec<String> {
             lines.extend(ids.iter().map(|id: &&CaseId| format!("  {word}  {id}")));
         }
     }
+    if let Some(part) = made.suites.values().next() {
+        lines.push(format!(
+            "a case that was the same in {} runs may still flake up to {:.0} % of the time (95 % confidence)",
+            part.runs,
+            part.flake_bound() * 100.0
+        ));
+    }
     lines
 }
 
 fn summary(suite: Suite, part: &SuiteCalibration) -> String {
     format!(
-        "{:<8}  C {}  G {}  flaky {}  skipped {}  ranks {}  runs {} (a case that never differed may still flake: at most {:.0} % of the time, with 95 % confidence)",
+        "{:<8}  C {}  G {}  flaky {}  skipped {}  ranks {}  runs {}",
         suite.name(),
         part.cases.len(),
         part.passed(),
@@ -73,6 +86,5 @@ fn summary(suite: Suite, part: &SuiteCalibration) -> String {
         part.skipped().len(),
         part.ranks,
         part.runs,
-        part.flake_bound() * 100.0,
     )
 }

@@ -6,16 +6,18 @@ use super::args::RunArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::store::{Request, RunStatus, Summary};
+use crate::store::{Request, RunDir, RunStatus, Summary};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
-    let (_, run) = context.run(args.run.as_deref())?;
-    let created_s = run.manifest()?.created_s;
-    let status = |run: &crate::store::RunDir| -> Result<RunStatus, Failure> {
-        Ok(run.status(&run.state()?, created_s))
+    let run = match &args.run {
+        Some(id) => context.run(Some(id))?.1,
+        None => newest_live(context)?,
     };
+    let created_s = run.manifest()?.created_s;
+    let status =
+        |run: &RunDir| -> Result<RunStatus, Failure> { Ok(run.status(&run.state()?, created_s)) };
     if status(&run)?.live() {
         run.request(Request::Cancel)?;
         let asked = Instant::now();
@@ -38,6 +40,24 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
             "run {} did not stop within 15 s",
             run.id()
         ))),
-        _ => Ok(Exit::No),
+        _ => {
+            output::note(&format!(
+                "run {} had ended before; nothing was cancelled",
+                run.id()
+            ));
+            Ok(Exit::No)
+        }
     }
+}
+
+/// Without an id, the newest of those that can be cancelled.
+fn newest_live(context: &Context) -> Result<RunDir, Failure> {
+    let home = context.home()?;
+    let live = Summary::list(&home)?
+        .into_iter()
+        .filter(|r| r.status.live());
+    let newest = live.max_by(|a, b| a.created_s.total_cmp(&b.created_s));
+    newest
+        .map(|r| home.run(&r.run))
+        .ok_or_else(|| Failure::input("no run is live; `infradev runs` lists them all"))
 }

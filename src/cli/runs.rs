@@ -38,6 +38,8 @@ pub fn line(run: &Summary) -> String {
     let word = match (run.verdict, run.calibrates) {
         (Some(v), _) => v.label().to_string(),
         (None, Some(_)) if run.status == RunStatus::Finished => "calibrated".into(),
+        // the order was at fault, not the machinery
+        (None, _) if run.status == RunStatus::Fault => "refused".into(),
         (None, _) => run.status.name().to_string(),
     };
     let what = match run.calibrates {

@@ -80,7 +80,7 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
         let unprobed = if r.probed { "" } else { "  unprobed" };
         let gpus = gpus(r);
         output::line(&output::safe(&format!(
-            "{:<16} {:<10} {:<12} {} claims  {} submissions  {gpus}{}{unprobed}{missing}{state}",
+            "{:<16} {:<10} {:<12} {} claims  submissions {}  {gpus}{}{unprobed}{missing}{state}",
             r.id,
             r.area.as_deref().unwrap_or("–"),
             r.kind.as_deref().unwrap_or("–"),

@@ -65,7 +65,9 @@ pub enum EnvironmentError {
         step: String,
         output: String,
     },
-    #[error("{python} cannot import pytest; run `{python} -m pip install pytest`")]
+    #[error(
+        "the task runs in this machine's own Python (kind = \"host\"), and {python} cannot import pytest; put a Python that has pytest and what the task needs first on PATH, or run `{python} -m pip install pytest`"
+    )]
     NoPytest { python: PathBuf },
     #[error("{python}: cannot be asked about itself: {reason}")]
     Interpreter { python: PathBuf, reason: String },
@@ -86,7 +88,8 @@ impl EnvironmentError {
         }
     }
 
-    /// The task's author can mend it; everything else is this machine's or ours.
+    /// The task's author, or whoever chose the Python, can mend it; everything else is this
+    /// machine's or ours.
     pub fn is_input(&self) -> bool {
         matches!(
             self,
@@ -94,6 +97,7 @@ impl EnvironmentError {
                 | Self::NoRequirements { .. }
                 | Self::Requirements { .. }
                 | Self::HashMismatch { .. }
+                | Self::NoPytest { .. }
         )
     }
 }

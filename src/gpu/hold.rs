@@ -124,6 +124,13 @@ pub fn hold(
     Err(busy(most, &why))
 }
 
+/// Whether this machine has what is wanted, whoever uses it now.
+pub fn could_hold(source: &mut dyn Source, wanted: Wanted<'_>) -> Result<(), HoldError> {
+    source.open().map_err(HoldError::Unavailable)?;
+    let (all, unfit) = usable(source, wanted.share)?;
+    kinds(&all, &unfit, wanted).map(|_| ())
+}
+
 impl Held {
     /// What is on the GPUs now. They are found by UUID: when one goes, the others' numbers change.
     pub fn left(&self, source: &mut dyn Source) -> Vec<Left> {

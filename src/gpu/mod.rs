@@ -26,7 +26,7 @@ mod workers;
 pub use document::{GpuDocument, once};
 pub use equip::{Equipment, equip};
 pub use here::here;
-pub use hold::{Held, HeldGpu, HoldError, Left, Wanted, hold};
+pub use hold::{Held, HeldGpu, HoldError, Left, Wanted, could_hold, hold};
 pub use leased::GpuLease;
 pub use leases::{Holder, Lease, LeaseError, LeaseState, Leases};
 pub use nvml::NvmlSource;

@@ -101,7 +101,7 @@ impl Unavailable {
     pub(super) fn new(why: Why, reason: impl Into<String>) -> Self {
         let advice = match why {
             Why::LibraryAbsent => {
-                "nothing to do on a machine without NVIDIA GPUs; with one, install its driver \
+                "that is fine without NVIDIA GPUs; with one, install its driver \
                  (libnvidia-ml.so.1), in a container start it with the GPUs"
             }
             Why::DriverNotLoaded => "load the nvidia kernel module: modprobe nvidia, or restart",

@@ -75,13 +75,19 @@ pub(super) async fn calibrate(
     let timer = Timer::start(recorder, Stage::Prepare, Subject::Gold);
     let ground = prepare(home, run, manifest, recorder).await?;
     timer.stop();
-    let task_dir = ground.task.dir.clone();
+    let task = ground.task.clone();
     let made = suites_of_gold(&ground, manifest, runs, recorder).await;
     let all = ground.end(made, recorder).await?;
     keep_calibration(home, &all)?;
     write_calibration(&run.calibration_path(), &all)?;
-    match record_calibration(&task_dir, &all) {
-        Ok(file) => recorder.say(Level::Info, format!("recorded in {}", file.display())),
+    match record_calibration(&task, &all) {
+        Ok(file) => recorder.say(
+            Level::Info,
+            format!(
+                "recorded in {}; kept with the task, it spares others on such a machine the gold run",
+                file.display()
+            ),
+        ),
         Err(e) => recorder.say(
             Level::Warn,
             format!(

@@ -7,8 +7,8 @@ use super::error::Stop;
 use super::recorder::Recorder;
 use crate::domain::{Event, GpuLeft, GpuTaken, Level, RunId, Task};
 use crate::gpu::{
-    Equipment, Held, HoldError, Holder, Leases, Left, NvmlSource, Reading, Source, Wanted, equip,
-    hold,
+    Equipment, Held, HoldError, Holder, Leases, Left, NvmlSource, Reading, Source, Wanted,
+    could_hold, equip, hold,
 };
 
 /// Between two tries while others hold the GPUs.
@@ -57,6 +57,42 @@ fn all_answer(left: &[Left]) -> Result<(), Stop> {
     }
 }
 
+fn cannot(task: &Task, error: &HoldError) -> Stop {
+    let gpus = task.spec.hardware.gpus;
+    let plural = if gpus == 1 { "" } else { "s" };
+    match error {
+        HoldError::Unavailable(none) => Stop::Input(format!(
+            "task {} needs {gpus} GPU{plural}, and here there is none: {}; run it on a GPU node, or look at `infradev doctor`",
+            task.id(),
+            none.reason
+        )),
+        HoldError::TooFew { .. } | HoldError::Busy { .. } => Stop::Input(format!(
+            "task {} needs {gpus} GPU{plural}: {error}",
+            task.id()
+        )),
+        HoldError::Lease(e) => Stop::Fault(e.to_string()),
+    }
+}
+
+/// Asked before anything is built: whether this machine has the GPUs at all.
+pub(super) async fn possible(task: &Task) -> Result<(), Stop> {
+    let hardware = task.spec.hardware.clone();
+    if hardware.gpus == 0 {
+        return Ok(());
+    }
+    let share = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+    let found = blocking(move || {
+        let wanted = Wanted {
+            count: hardware.gpus,
+            kind: hardware.gpu_type.as_deref(),
+            share: share.as_deref(),
+        };
+        could_hold(&mut NvmlSource::new(), wanted)
+    })
+    .await?;
+    found.map_err(|e| cannot(task, &e))
+}
+
 /// Takes what the task needs, waiting for others to give it back; `None` where it needs none.
 pub(super) async fn take(
     task: &Task,
@@ -99,15 +135,7 @@ pub(super) async fn take(
                 }
                 tokio::time::sleep(RETRY).await;
             }
-            Err(e @ (HoldError::Unavailable(_) | HoldError::TooFew { .. })) => {
-                let plural = if hardware.gpus == 1 { "" } else { "s" };
-                return Err(Stop::Input(format!(
-                    "task {} needs {} GPU{plural}: {e}",
-                    task.id(),
-                    hardware.gpus
-                )));
-            }
-            Err(e @ HoldError::Lease(_)) => return Err(Stop::Fault(e.to_string())),
+            Err(e) => return Err(cannot(task, &e)),
         }
     };
     let equipment = equip(

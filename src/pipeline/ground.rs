@@ -61,6 +61,7 @@ pub async fn prepare(
     if let Some(ranks) = manifest.ranks {
         task.spec = task.spec.with_ranks(ranks);
     }
+    gpus::possible(&task).await?;
     let scratch = run.scratch_path();
     let reporter = scratch.join("reporter");
     install_reporter(&reporter).map_err(|e| Stop::Fault(e.to_string()))?;

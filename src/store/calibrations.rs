@@ -9,7 +9,7 @@ use nix::fcntl::OFlag;
 
 use super::home::{Home, StoreError};
 use super::run::{RunDir, read_json, write_json};
-use crate::domain::Calibration;
+use crate::domain::{Calibration, Task};
 
 /// Folder of a task that holds the calibrations that travel with it.
 const FOLDER: &str = "calibration";
@@ -52,11 +52,8 @@ pub fn write_calibration(path: &Path, calibration: &Calibration) -> Result<(), S
 
 /// Writes a calibration to the task's folder. A suite that it does not hold stays as it is there,
 /// where it was made on the same machine.
-pub fn record_calibration(
-    task_dir: &Path,
-    calibration: &Calibration,
-) -> Result<PathBuf, StoreError> {
-    let folder = task_dir.join(FOLDER);
+pub fn record_calibration(task: &Task, calibration: &Calibration) -> Result<PathBuf, StoreError> {
+    let folder = task.dir.join(FOLDER);
     let io = |message: &str| StoreError::Io {
         path: folder.clone(),
         source: std::io::Error::other(message.to_owned()),
@@ -65,7 +62,7 @@ pub fn record_calibration(
         Ok(found) if !found.is_dir() => return Err(io("is a link or a file, not a folder")),
         _ => {}
     }
-    let path = task_calibration_path(task_dir, calibration);
+    let path = task_calibration_path(task, calibration);
     let mut whole = calibration.clone();
     if let Ok(before) = read_outside(&path)
         && before.schema == whole.schema
@@ -105,9 +102,9 @@ fn read_outside(path: &Path) -> Result<Calibration, StoreError> {
     })
 }
 
-/// `calibration/<GPU type>-<ranks>.json` of a task: one for each kind of machine and number of
-/// ranks.
-fn task_calibration_path(task_dir: &Path, calibration: &Calibration) -> PathBuf {
+/// `calibration/<GPU type>-r<ranks>.json` of a task: one for each kind of machine and number of
+/// ranks; `o2-p3` where the suites have their own.
+fn task_calibration_path(task: &Task, calibration: &Calibration) -> PathBuf {
     let kind = calibration.machine.gpu_type.as_deref().unwrap_or("cpu");
     let mut name = String::new();
     for c in kind.chars() {
@@ -117,10 +114,16 @@ fn task_calibration_path(task_dir: &Path, calibration: &Calibration) -> PathBuf 
             _ => name.push('-'),
         }
     }
-    let ranks = calibration.suites.values().map(|s| s.ranks).max();
-    let ranks = ranks.unwrap_or(1);
+    let suites = &task.spec.suites;
+    let official = suites.official.ranks.max(1);
+    let ranks = match &suites.probes {
+        Some(probes) if probes.ranks.max(1) != official => {
+            format!("o{official}-p{}", probes.ranks.max(1))
+        }
+        _ => format!("r{official}"),
+    };
     let name = name.trim_end_matches('-');
-    task_dir.join(FOLDER).join(format!("{name}-r{ranks}.json"))
+    task.dir.join(FOLDER).join(format!("{name}-{ranks}.json"))
 }
 
 /// Every calibration file of a task, by name; one that cannot be read is an error of its own.
@@ -148,6 +151,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::domain::{EngineKind, Machine, Suite, SuiteCalibration};
+
+    /// A task in a folder, whose suites run on these ranks.
+    fn task(dir: &Path, official: u32, probes: u32) -> Task {
+        let text = format!(
+            "schema = 1\nid = \"t\"\ntitle = \"t\"\narea = \"rl\"\nkind = \"feature\"\n\
+             repository = \"a/b\"\n[source]\nbase = \"base\"\n[gold]\npatch = \"gold.patch\"\n\
+             [environment]\nkind = \"host\"\n[suites.official]\ninto = \"tests\"\n\
+             ranks = {official}\n[suites.probes]\ninto = \"probes\"\nranks = {probes}\n"
+        );
+        Task {
+            spec: toml::from_str(&text).unwrap(),
+            dir: dir.to_path_buf(),
+            submissions: Vec::new(),
+        }
+    }
 
     fn made(gpu: Option<&str>, runs: u32) -> Calibration {
         Calibration {
@@ -190,25 +208,24 @@ mod tests {
 
     #[test]
     fn a_task_has_a_file_for_each_kind_of_machine() {
-        let task = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let task = task(folder.path(), 2, 2);
         for (gpu, name) in [
             (Some("NVIDIA H200"), "nvidia-h200-r2.json"),
             (Some("../x (80 GB)"), "x-80-gb-r2.json"),
             (None, "cpu-r2.json"),
         ] {
-            let path = task_calibration_path(task.path(), &made(gpu, 3));
-            assert_eq!(path, task.path().join("calibration").join(name));
-            assert_eq!(
-                record_calibration(task.path(), &made(gpu, 3)).unwrap(),
-                path
-            );
+            let path = task_calibration_path(&task, &made(gpu, 3));
+            assert_eq!(path, folder.path().join("calibration").join(name));
+            assert_eq!(record_calibration(&task, &made(gpu, 3)).unwrap(), path);
         }
-        std::fs::write(task.path().join("calibration/broken.json"), "{").unwrap();
+        std::fs::write(folder.path().join("calibration/broken.json"), "{").unwrap();
         // neither waits for somebody who writes, nor follows a link
-        let fifo = task.path().join("calibration/fifo.json");
+        let fifo = folder.path().join("calibration/fifo.json");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", task.path().join("calibration/zero.json")).unwrap();
-        let all = task_calibrations(task.path());
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("calibration/zero.json"))
+            .unwrap();
+        let all = task_calibrations(folder.path());
         assert_eq!(all.iter().filter(|(_, read)| read.is_ok()).count(), 3);
         let bad = all.iter().filter(|(_, read)| read.is_err());
         let bad: Vec<_> = bad.map(|(f, _)| f.file_name().unwrap()).collect();
@@ -217,12 +234,13 @@ mod tests {
 
     #[test]
     fn one_suite_leaves_the_other_in_the_file() {
-        let task = tempfile::tempdir().unwrap();
-        record_calibration(task.path(), &made(None, 3)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let task = task(folder.path(), 2, 2);
+        record_calibration(&task, &made(None, 3)).unwrap();
         let mut official = made(None, 5);
         official.suites.remove(&Suite::Probes);
-        record_calibration(task.path(), &official).unwrap();
-        let all = task_calibrations(task.path());
+        record_calibration(&task, &official).unwrap();
+        let all = task_calibrations(folder.path());
         let runs: Vec<u32> = all[0]
             .1
             .as_ref()
@@ -234,16 +252,31 @@ mod tests {
         assert_eq!(runs, [5, 3]);
         // another driver: what it says of the machine would not hold for the other suite
         official.machine.driver = Some("1".into());
-        record_calibration(task.path(), &official).unwrap();
-        let all = task_calibrations(task.path());
+        record_calibration(&task, &official).unwrap();
+        let all = task_calibrations(folder.path());
         assert_eq!(all[0].1.as_ref().unwrap().suites.len(), 1);
+    }
+
+    /// What ran on other ranks has a file of its own, also where one suite alone ran.
+    #[test]
+    fn other_ranks_do_not_take_a_file_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut names = Vec::new();
+        for (official, probes) in [(2, 3), (3, 3), (2, 2)] {
+            let task = task(folder.path(), official, probes);
+            let mut one = made(None, 1);
+            one.suites.remove(&Suite::Probes);
+            let path = record_calibration(&task, &one).unwrap();
+            names.push(path.file_name().unwrap().to_owned());
+        }
+        assert_eq!(names, ["cpu-o2-p3.json", "cpu-r3.json", "cpu-r2.json"]);
     }
 
     #[test]
     fn a_calibration_stays_in_the_task() {
-        let (task, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        std::os::unix::fs::symlink(elsewhere.path(), task.path().join("calibration")).unwrap();
-        assert!(record_calibration(task.path(), &made(None, 3)).is_err());
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("calibration")).unwrap();
+        assert!(record_calibration(&task(folder.path(), 2, 2), &made(None, 3)).is_err());
         assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

@@ -68,9 +68,8 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
         (_, Some(verdict)) => (verdict.label().into(), verdict_role(verdict)),
         (RunStatus::Interrupted, None) => ("interrupted".into(), Role::Fault),
         (RunStatus::Cancelled, None) => ("cancelled".into(), Role::Dim),
-        (RunStatus::Finished, None) if run.fault.is_some() => {
-            (Verdict::Fault.label().into(), Role::Fault)
-        }
+        // the order was at fault, not the machinery
+        (RunStatus::Finished, None) if run.fault.is_some() => ("refused".into(), Role::Fault),
         (RunStatus::Finished, None) if run.calibrates.is_some() => {
             ("calibrated".into(), Role::Text)
         }

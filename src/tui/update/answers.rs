@@ -1,7 +1,7 @@
 //! Answers of the backend: each goes to its place, or is dropped where nobody looks any more.
 
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, RunId, Source, Subject, Suite};
+use crate::domain::{Event, RunId, Source, Subject, Suite, Verdict};
 use crate::tui::backend::{Count, JournalChunk, RunStatus, RunSummary};
 use crate::tui::effect::Effect;
 use crate::tui::layout::PaneKind;
@@ -277,6 +277,9 @@ fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
         summary.badges.clone_from(&grade.badges);
     }
     summary.fault.clone_from(&state.fault);
+    if state.fault.is_some() && state.exit == Some(3) {
+        summary.verdict = Some(Verdict::Fault);
+    }
     let subject = cases::state::shown_subject(open, Some(&summary.source));
     summary.official = count(state, subject, Suite::Official).or(summary.official);
     summary.probes = count(state, subject, Suite::Probes).or(summary.probes);
