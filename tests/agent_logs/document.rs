@@ -1,5 +1,6 @@
-//! The document of `infradev trace` on the recordings, value by value. The values are those of the
-//! recordings' ground truth: what the scripted model served and what the commands really did.
+//! The document of `infradev trace` on the recordings, value by value. Printed by the program and
+//! compared with the recordings' ground truth, which has no model, no errors and no `end` (that was
+//! compared with exit code and signal), and nothing reported for mini-swe-agent.
 
 // figures as the logs have them
 #![allow(clippy::unreadable_literal)]
