@@ -2,6 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "agent_logs/command.rs"]
+mod command;
+#[path = "agent_logs/document.rs"]
+mod document;
+#[path = "agent_logs/properties.rs"]
+mod properties;
+
 use infradev::agent::trace::{Entry, Kind, Progress, TraceReader};
 use infradev::domain::Usage;
 use infradev::domain::submission::LogFormat;

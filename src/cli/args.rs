@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::domain::{EngineChoice, SuiteChoice};
 
@@ -59,6 +59,8 @@ pub enum Command {
     Doctor(Json),
     /// One reading of the GPUs, their processes and the machine.
     Gpu(GpuArgs),
+    /// Read an agent's log: commands, edits, tokens, and how it ended.
+    Trace(TraceArgs),
     /// Execute a run directory. Started by the other commands; one worker per run.
     #[command(hide = true)]
     Worker { run_dir: PathBuf },
@@ -81,6 +83,27 @@ pub struct GpuArgs {
     pub once: bool,
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// What the agent printed, or mini-swe-agent's traj.json.
+    pub file: PathBuf,
+    /// The program that wrote it; auto looks at the content.
+    #[arg(long, default_value = "auto")]
+    pub format: TraceFormat,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    Codex,
+    Opencode,
+    Claude,
+    Mini,
+    Text,
+    Auto,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod resume;
 mod runs;
 pub mod schema;
 mod tasks;
+mod trace;
 mod workbench;
 mod worker;
 

@@ -12,6 +12,7 @@ use super::check::CheckDocument;
 use super::exit::{Exit, Failure};
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
+use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
 use crate::domain::{Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
 use crate::gpu::GpuDocument;
@@ -30,6 +31,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("run.json", schema_for!(RunDocument)),
         ("doctor.json", schema_for!(DoctorDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
+        ("trace.json", schema_for!(TraceDocument)),
     ]
 }
 

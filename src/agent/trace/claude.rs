@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::domain::{Level, Usage};
 
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
+use super::facts::End;
 use super::json::{brief, count, flat, owned, text};
 use super::reader::Out;
 
@@ -26,9 +27,19 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
 }
 
 fn read_blocks(value: &Value, at_s: Option<f64>, role: Role, out: &mut Out) -> bool {
-    let Some(content) = value.get("message").and_then(|m| m.get("content")) else {
+    let message = value.get("message").unwrap_or(&Value::Null);
+    let Some(content) = message.get("content") else {
         return false;
     };
+    let nested = !text(value, "parent_tool_use_id").is_empty();
+    if role == Role::Agent && !nested {
+        // a turn after a result: that was not the end
+        out.facts.end = None;
+        let model = text(message, "model");
+        if out.facts.model.is_none() && !model.is_empty() && model != "<synthetic>" {
+            out.facts.model = Some(model.to_owned());
+        }
+    }
     if let Value::String(body) = content {
         out.push(Entry::new(
             at_s,
@@ -49,6 +60,10 @@ fn read_blocks(value: &Value, at_s: Option<f64>, role: Role, out: &mut Out) -> b
                 let text = owned(block, "text");
                 let kind = if failed {
                     Kind::Error { text }
+                } else if nested && role == Role::Agent {
+                    // what a sub-agent says, it says to the agent
+                    let level = Level::Info;
+                    Kind::Notice { level, text }
                 } else {
                     Kind::Message { role, text }
                 };
@@ -61,7 +76,10 @@ fn read_blocks(value: &Value, at_s: Option<f64>, role: Role, out: &mut Out) -> b
             "tool_use" | "server_tool_use" => {
                 out.begin(text(block, "id"), Entry::new(at_s, tool(block)));
             }
-            "tool_result" => finish_tool(block, at_s, out),
+            "tool_result" => {
+                let told = value.get("tool_use_result").unwrap_or(&Value::Null);
+                finish_tool(block, told, at_s, out);
+            }
             _ => {
                 let text = block.to_string();
                 out.push(Entry::new(at_s, Kind::Raw { text }));
@@ -112,7 +130,7 @@ fn edit_detail(input: &Value) -> String {
     rows.join("\n")
 }
 
-fn finish_tool(block: &Value, at_s: Option<f64>, out: &mut Out) {
+fn finish_tool(block: &Value, told: &Value, at_s: Option<f64>, out: &mut Out) {
     let id = text(block, "tool_use_id");
     let body = block.get("content").map_or_else(String::new, flat);
     let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
@@ -145,13 +163,25 @@ fn finish_tool(block: &Value, at_s: Option<f64>, out: &mut Out) {
             let (code, rest) = exit_code(&body, failed);
             *exit = code;
             rest.clone_into(output);
+            if !text(told, "backgroundTaskId").is_empty() {
+                // it runs on: a notification tells its end
+                out.replace(at, entry.clone());
+                out.reopen(&background(id), at, entry);
+                return;
+            }
             *progress = ended;
         }
         Kind::Edit {
-            detail, progress, ..
+            files,
+            detail,
+            progress,
         } => {
             if failed {
                 *detail = body;
+            }
+            if let ("update", Some(file)) = (text(told, "type"), files.first_mut()) {
+                // Write over a file that was there
+                file.0 = EditKind::Update;
             }
             *progress = ended;
         }
@@ -184,14 +214,33 @@ fn exit_code(body: &str, failed: bool) -> (Option<i64>, &str) {
 
 fn read_result(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     let failed = value.get("is_error").and_then(Value::as_bool) == Some(true);
-    if failed || text(value, "subtype") != "success" {
+    let subtype = text(value, "subtype");
+    let reason = text(value, "terminal_reason");
+    let broken = failed || subtype != "success";
+    out.facts.end = Some(match subtype {
+        _ if !broken => End::Completed,
+        _ if reason.starts_with("aborted") => End::Interrupted,
+        // an old version tells no reason; this is what Ctrl-C gives
+        "error_during_execution" if reason.is_empty() => End::Interrupted,
+        _ => End::Error,
+    });
+    if broken {
         let mut message = owned(value, "result");
         if message.is_empty() {
-            message = owned(value, "subtype");
+            message = match value.get("errors").map_or_else(String::new, flat) {
+                why if why.is_empty() => subtype.to_owned(),
+                why => format!("{subtype}: {why}"),
+            };
         }
         out.push(Entry::new(at_s, Kind::Error { text: message }));
     }
-    if let Some(usage) = value.get("usage") {
+    if let Some(usage) = value.get("usage").filter(|u| u.is_object()) {
+        let details = usage.get("output_tokens_details").unwrap_or(&Value::Null);
+        let reasoning = count(details, "thinking_tokens");
+        // usage is of this turn, the cost of the session so far
+        let cost_usd = value.get("total_cost_usd").and_then(Value::as_f64);
+        let before = out.facts.cost_so_far;
+        out.facts.cost_so_far = cost_usd.unwrap_or(before);
         out.push(Entry::new(
             at_s,
             Kind::Usage {
@@ -199,10 +248,10 @@ fn read_result(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
                     input: count(usage, "input_tokens"),
                     cache_read: count(usage, "cache_read_input_tokens"),
                     cache_write: count(usage, "cache_creation_input_tokens"),
-                    output: count(usage, "output_tokens"),
-                    reasoning: 0,
+                    output: count(usage, "output_tokens").saturating_sub(reasoning),
+                    reasoning,
                 },
-                cost_usd: value.get("total_cost_usd").and_then(Value::as_f64),
+                cost_usd: cost_usd.map(|cost| cost - before),
                 total: false,
             },
         ));
@@ -210,11 +259,43 @@ fn read_result(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     true
 }
 
+/// Under its own name: a notification may also come before the result of a command that was not.
+fn background(id: &str) -> String {
+    format!("background {id}")
+}
+
+/// A command that was moved to the background has ended.
+fn end_background(value: &Value, out: &mut Out) {
+    let id = background(text(value, "tool_use_id"));
+    let Some((at, mut entry)) = out.opened(&id) else {
+        return;
+    };
+    let Kind::Command { exit, progress, .. } = &mut entry.kind else {
+        return;
+    };
+    let code = text(value, "summary")
+        .rsplit_once("exit code ")
+        .and_then(|(_, rest)| rest.trim_end_matches(')').parse().ok());
+    // as everywhere in this stream: codes of failures only
+    *exit = code.filter(|code| *code != 0);
+    *progress = if text(value, "status") == "completed" && exit.is_none() {
+        Progress::Done
+    } else {
+        Progress::Failed
+    };
+    out.replace(at, entry);
+}
+
 fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     let notice = |level, text: String| Entry::new(at_s, Kind::Notice { level, text });
     match text(value, "subtype") {
         "init" => {
-            let text = format!("session with {}", text(value, "model"));
+            let model = text(value, "model");
+            out.facts.end = None;
+            if !model.is_empty() {
+                out.facts.model = Some(model.to_owned());
+            }
+            let text = format!("session with {model}");
             out.push(notice(Level::Info, text));
         }
         "api_retry" => {
@@ -224,6 +305,7 @@ fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
             out.push(notice(Level::Info, "context compacted".into()));
         }
         "task_notification" => {
+            end_background(value, out);
             out.push(notice(Level::Info, owned(value, "summary")));
         }
         _ => {}

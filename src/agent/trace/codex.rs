@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::domain::{Level, Usage};
 
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
+use super::facts::End;
 use super::json::{brief, count, flat, owned, text};
 use super::reader::Out;
 use super::shell;
@@ -15,12 +16,19 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         true
     };
     match text(value, "type") {
-        "thread.started" | "turn.started" => true,
+        "thread.started" | "turn.started" => {
+            out.facts.end = None;
+            true
+        }
         "turn.completed" => {
-            let usage = value.get("usage").unwrap_or(&Value::Null);
-            push(out, tokens(usage))
+            out.facts.end = Some(End::Completed);
+            match value.get("usage") {
+                Some(usage @ Value::Object(_)) => push(out, tokens(usage)),
+                _ => true,
+            }
         }
         "turn.failed" => {
+            out.facts.end = Some(End::Error);
             let message = value.get("error").map_or("", |e| text(e, "message"));
             let text = message.to_owned();
             push(out, Kind::Error { text })
@@ -34,6 +42,7 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
                     text: message,
                 }
             } else {
+                out.facts.end = Some(End::Error);
                 Kind::Error { text: message }
             };
             push(out, kind)

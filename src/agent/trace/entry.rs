@@ -1,5 +1,8 @@
 //! The model: one thing that happened in an agent's session.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::domain::{Level, Usage};
 
 /// All text in it is untrusted.
@@ -85,7 +88,8 @@ pub enum Role {
     System,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum EditKind {
     Add,
     Delete,

@@ -5,59 +5,101 @@ use serde_json::Value;
 use crate::domain::{Level, Usage};
 
 use super::entry::{Entry, Kind, Progress, Role};
+use super::facts::End;
 use super::json::{count, flat, owned, text};
 use super::reader::Out;
 
 /// The command that ends a session is answered with -1 and has not failed.
 const SUBMIT: &str = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
 
-pub fn read(document: &Value, out: &mut Out) {
-    // version 1 wrote a bare list
-    let messages = document.get("messages").unwrap_or(document).as_array();
-    let mut waiting: Vec<String> = Vec::new();
-    for message in messages.into_iter().flatten() {
+/// One document as it is walked through.
+#[derive(Debug, Default)]
+pub struct Mini {
+    /// Commands of the last answer that have no output yet.
+    waiting: Vec<String>,
+    exception: Option<String>,
+}
+
+impl Mini {
+    pub fn message(&mut self, message: &Value, out: &mut Out) {
         let extra = message.get("extra").unwrap_or(&Value::Null);
         let at_s = extra.get("timestamp").and_then(Value::as_f64);
         let body = message.get("content").map_or_else(String::new, flat);
-        let mut say = |role| {
-            out.push(Entry::new(
-                at_s,
-                Kind::Message {
-                    role,
-                    text: body.clone(),
-                },
-            ));
+        let say = |role, text, out: &mut Out| {
+            out.push(Entry::new(at_s, Kind::Message { role, text }));
         };
         match text(message, "role") {
-            "system" => say(Role::System),
-            "user" if extra.get("returncode").is_none() => say(Role::User),
+            "system" => say(Role::System, body, out),
+            "user" if extra.get("returncode").is_none() => {
+                // an answer that could not be used stands only in the complaint about it
+                if let Some(response) = extra.get("response").filter(|r| r.is_object()) {
+                    let said = response.pointer("/choices/0/message/content").map(flat);
+                    if let Some(said) = said.filter(|said| !said.is_empty()) {
+                        say(Role::Agent, said, out);
+                    }
+                    read_usage(extra, at_s, out);
+                }
+                say(Role::User, body, out);
+            }
             "assistant" => {
-                read_answer(message, extra, at_s, &body, &mut waiting, out);
+                read_answer(message, extra, at_s, &body, &mut self.waiting, out);
             }
-            "tool" | "user" => read_output(message, extra, at_s, &body, &mut waiting, out),
-            "exit" => {
-                let text = format!("exit: {}", text_of_exit(extra));
-                let level = match text_of_exit(extra) {
-                    "Submitted" => Level::Info,
-                    _ => Level::Error,
-                };
-                out.push(Entry::new(at_s, Kind::Notice { level, text }));
-            }
+            "tool" | "user" => read_output(message, extra, at_s, &body, &mut self.waiting, out),
+            "exit" => read_exit(extra, at_s, out),
             _ => {
                 let text = message.to_string();
                 out.push(Entry::new(at_s, Kind::Raw { text }));
             }
         }
     }
-    let info = document.get("info").unwrap_or(&Value::Null);
-    if !text(info, "exception_str").is_empty() {
-        let text = owned(info, "exception_str");
-        out.push(Entry::new(None, Kind::Error { text }));
+
+    pub fn info(&mut self, info: &Value, out: &mut Out) {
+        let model = info.pointer("/config/model/model_name");
+        if let Some(model) = model.and_then(Value::as_str) {
+            out.facts.model = Some(model.to_owned());
+        }
+        out.facts.end = end(text(info, "exit_status"));
+        self.exception = Some(owned(info, "exception_str")).filter(|e| !e.is_empty());
+    }
+
+    pub fn finish(&mut self, out: &mut Out) {
+        if let Some(text) = self.exception.take() {
+            out.push(Entry::new(None, Kind::Error { text }));
+        }
     }
 }
 
-fn text_of_exit(extra: &Value) -> &str {
-    text(extra, "exit_status")
+fn end(status: &str) -> Option<End> {
+    match status {
+        "" => None,
+        "Submitted" => Some(End::Completed),
+        "UserInterruption" | "KeyboardInterrupt" => Some(End::Interrupted),
+        _ => Some(End::Error),
+    }
+}
+
+fn read_exit(extra: &Value, at_s: Option<f64>, out: &mut Out) {
+    let status = text(extra, "exit_status");
+    out.facts.end = end(status);
+    let kind = match (status, text(extra, "exception_str")) {
+        ("Submitted", _) => Kind::Notice {
+            level: Level::Info,
+            text: "exit: Submitted".into(),
+        },
+        (_, "") => Kind::Error {
+            text: format!("exit: {status}"),
+        },
+        (_, why) => Kind::Error {
+            text: format!("exit: {status}: {why}"),
+        },
+    };
+    out.push(Entry::new(at_s, kind));
+}
+
+fn read_usage(extra: &Value, at_s: Option<f64>, out: &mut Out) {
+    if let Some(usage) = extra.get("response").and_then(|r| r.get("usage")) {
+        out.push(Entry::new(at_s, tokens(usage, extra)));
+    }
 }
 
 fn read_answer(
@@ -96,9 +138,7 @@ fn read_answer(
         out.begin(&id, Entry::new(at_s, kind));
         waiting.push(id);
     }
-    if let Some(usage) = extra.get("response").and_then(|r| r.get("usage")) {
-        out.push(Entry::new(at_s, tokens(usage, extra)));
-    }
+    read_usage(extra, at_s, out);
 }
 
 fn read_output(

@@ -6,12 +6,21 @@
 
 mod claude;
 mod codex;
+mod detect;
+mod document;
 mod entry;
+mod facts;
 mod json;
 mod mini;
 mod opencode;
 mod reader;
 mod shell;
+mod stream;
+mod summary;
 
+pub use detect::{HEAD, detect};
 pub use entry::{EditKind, Entry, Kind, Progress, Role};
+pub use facts::{End, Facts};
 pub use reader::TraceReader;
+pub use stream::read;
+pub use summary::{Summary, TraceCommand, TraceDocument, TraceEdit, TraceUsage};

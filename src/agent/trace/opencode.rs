@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::domain::{Level, Usage};
 
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
+use super::facts::End;
 use super::json::{brief, count, flat, owned, text};
 use super::reader::Out;
 
@@ -15,7 +16,10 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         .map(|ms| ms / 1000.0);
     let part = value.get("part").unwrap_or(&Value::Null);
     let kind = match text(value, "type") {
-        "step_start" => return true,
+        "step_start" => {
+            out.facts.end = None;
+            return true;
+        }
         "text" => Kind::Message {
             role: Role::Agent,
             text: owned(part, "text"),
@@ -28,10 +32,28 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
             text: value.get("parts").map_or_else(String::new, flat),
         },
         "tool_use" => tool(part),
-        "step_finish" => tokens(part),
-        "error" => Kind::Error {
-            text: error_text(value.get("error").unwrap_or(&Value::Null)),
-        },
+        "step_finish" => {
+            out.facts.end = match text(part, "reason") {
+                // the session goes on, or its stream broke and is tried again
+                "tool-calls" | "unknown" | "" => None,
+                "error" => Some(End::Error),
+                _ => Some(End::Completed),
+            };
+            match part.get("tokens") {
+                Some(Value::Object(_)) => tokens(part),
+                _ => return true,
+            }
+        }
+        "error" => {
+            let error = value.get("error").unwrap_or(&Value::Null);
+            out.facts.end = Some(match text(error, "name") {
+                "MessageAbortedError" => End::Interrupted,
+                _ => End::Error,
+            });
+            Kind::Error {
+                text: error_text(error),
+            }
+        }
         "done" => Kind::Notice {
             level: Level::Info,
             text: format!("done: {}", text(value, "reason")),
@@ -83,14 +105,7 @@ fn tool(part: &Value) -> Kind {
             }
         }
         name @ ("edit" | "write" | "patch" | "apply_patch" | "multiedit") => Kind::Edit {
-            files: vec![(
-                if name == "write" {
-                    EditKind::Add
-                } else {
-                    EditKind::Update
-                },
-                owned(input, "filePath"),
-            )],
+            files: files(name, input, state.get("metadata")),
             detail: if failed { output } else { edit_detail(input) },
             progress,
         },
@@ -100,6 +115,40 @@ fn tool(part: &Value) -> Kind {
             output,
             progress,
         },
+    }
+}
+
+fn files(tool: &str, input: &Value, metadata: Option<&Value>) -> Vec<(EditKind, String)> {
+    let list = metadata.and_then(|m| m.get("files")?.as_array());
+    if let Some(list) = list.filter(|list| !list.is_empty()) {
+        let file = |file| (kind(text(file, "type")), owned(file, "filePath"));
+        return list.iter().map(file).collect();
+    }
+    // a patch names its files in its own text
+    let patch: Vec<_> = text(input, "patchText")
+        .lines()
+        .filter_map(|line| {
+            let (word, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
+            Some((kind(&word.to_lowercase()), path.trim().to_owned()))
+        })
+        .collect();
+    if !patch.is_empty() {
+        return patch;
+    }
+    let exists = metadata.and_then(|m| m.get("exists")?.as_bool()) == Some(true);
+    let kind = if tool == "write" && !exists {
+        EditKind::Add
+    } else {
+        EditKind::Update
+    };
+    vec![(kind, owned(input, "filePath"))]
+}
+
+fn kind(word: &str) -> EditKind {
+    match word {
+        "add" => EditKind::Add,
+        "delete" => EditKind::Delete,
+        _ => EditKind::Update,
     }
 }
 

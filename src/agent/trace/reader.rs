@@ -7,13 +7,21 @@ use serde_json::Value;
 use crate::domain::submission::LogFormat;
 
 use super::entry::{Entry, Kind};
-use super::{claude, codex, mini, opencode};
+use super::facts::Facts;
+use super::{claude, codex, document, json, opencode};
+
+/// A longer line is shown by its beginning and not parsed, so that memory stays bounded.
+const LONGEST_LINE: usize = 32 << 20;
+/// What is shown of such a line.
+const SHOWN: usize = 64 << 10;
 
 /// Reads one log from its beginning. Feed it pieces of any size.
 #[derive(Debug)]
 pub struct TraceReader {
     format: LogFormat,
     pending: Vec<u8>,
+    /// Bytes of the line in hand beyond what is kept of it.
+    lost: usize,
     pub(super) out: Out,
 }
 
@@ -24,9 +32,18 @@ pub struct Out {
     changes: Vec<(usize, Entry)>,
     /// What was begun and may be completed, by the stream's own id.
     open: HashMap<String, (usize, Entry)>,
+    pub facts: Facts,
 }
 
 impl Out {
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn drain(&mut self) -> Vec<(usize, Entry)> {
+        std::mem::take(&mut self.changes)
+    }
+
     pub fn push(&mut self, entry: Entry) -> usize {
         let at = self.count;
         self.changes.push((at, entry));
@@ -69,6 +86,7 @@ impl TraceReader {
         Self {
             format,
             pending: Vec::new(),
+            lost: 0,
             out: Out::default(),
         }
     }
@@ -78,20 +96,25 @@ impl TraceReader {
         self.out.count
     }
 
+    /// What is known of the session so far.
+    pub fn facts(&self) -> &Facts {
+        &self.out.facts
+    }
+
     /// New and replaced entries, each with its index.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<(usize, Entry)> {
-        self.pending.extend_from_slice(bytes);
         if self.format == LogFormat::Mini {
+            self.pending.extend_from_slice(bytes);
             return Vec::new();
         }
-        let mut from = 0;
-        while let Some(end) = memchr::memchr(b'\n', &self.pending[from..]) {
-            let line = self.pending[from..from + end].to_vec();
-            self.line(&line);
-            from += end + 1;
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.gather(&rest[..end]);
+            self.end_line();
+            rest = &rest[end + 1..];
         }
-        self.pending.drain(..from);
-        std::mem::take(&mut self.out.changes)
+        self.gather(rest);
+        self.out.drain()
     }
 
     /// What stands after the last whole line, as it is now: shown, and replaced when it goes on.
@@ -102,23 +125,53 @@ impl TraceReader {
         if self.pending.is_empty() {
             return Vec::new();
         }
-        let text = String::from_utf8_lossy(&self.pending).into_owned();
-        vec![(self.out.count, Entry::new(None, Kind::Raw { text }))]
+        let entry = match self.lost {
+            0 => raw(&String::from_utf8_lossy(&self.pending)),
+            lost => overlong(&self.pending, lost),
+        };
+        vec![(self.out.count, entry)]
+    }
+
+    /// The log ends here: what is left is a line, or the piece of one.
+    pub fn finish(&mut self) -> Vec<(usize, Entry)> {
+        if self.format == LogFormat::Mini {
+            return self.whole();
+        }
+        let left = String::from_utf8_lossy(&self.pending);
+        let begun = self.format != LogFormat::Text && left.trim_start().starts_with('{');
+        self.out.facts.cut = begun && (self.lost > 0 || json::parse(&left).is_none());
+        if !self.pending.is_empty() {
+            self.end_line();
+        }
+        self.out.drain()
+    }
+
+    fn gather(&mut self, part: &[u8]) {
+        let taken = part.len().min(LONGEST_LINE - self.pending.len());
+        self.pending.extend_from_slice(&part[..taken]);
+        self.lost += part.len() - taken;
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.pending);
+        match std::mem::take(&mut self.lost) {
+            0 => self.line(&line),
+            lost => {
+                self.out.push(overlong(&line, lost));
+                if self.format != LogFormat::Text {
+                    self.out.facts.unparsed_lines += 1;
+                }
+            }
+        }
     }
 
     /// mini rewrites its whole file after each step: it is read as a whole.
     fn whole(&mut self) -> Vec<(usize, Entry)> {
         let text = String::from_utf8_lossy(&self.pending);
         let mut out = Out::default();
-        match serde_json::from_str::<Value>(&text) {
-            Ok(value) => mini::read(&value, &mut out),
-            Err(_) => {
-                for line in text.lines() {
-                    out.push(raw(line));
-                }
-            }
-        }
-        let changes = std::mem::take(&mut out.changes);
+        // a slice has no errors of its own
+        let _ = document::walk(text.as_bytes(), &mut out, &mut |_| {});
+        let changes = out.drain();
         self.out = out;
         changes
     }
@@ -133,7 +186,8 @@ impl TraceReader {
         if text.trim().is_empty() {
             return;
         }
-        let Ok(value @ Value::Object(_)) = serde_json::from_str::<Value>(text) else {
+        let Some(value @ Value::Object(_)) = json::parse(text) else {
+            self.out.facts.unparsed_lines += 1;
             self.out.push(raw(text));
             return;
         };
@@ -156,4 +210,10 @@ fn raw(text: &str) -> Entry {
             text: text.to_owned(),
         },
     )
+}
+
+fn overlong(line: &[u8], lost: usize) -> Entry {
+    let start = String::from_utf8_lossy(&line[..SHOWN]);
+    let more = line.len() - SHOWN + lost;
+    raw(&format!("{start}… ({more} bytes more)"))
 }
