@@ -187,7 +187,7 @@ fn what_is_missing_is_said_with_the_command_that_gets_it() {
     repository(&clone, &odd(), &odd());
     git(
         &clone,
-        &["remote", "add", "origin", "https://example.org/r.git"],
+        &["remote", "add", "origin", "https://example.org/o/r.git"],
     )
     .unwrap();
     let absent = "0123456789012345678901234567890123456789";
@@ -203,11 +203,23 @@ fn what_is_missing_is_said_with_the_command_that_gets_it() {
     let said = message(absent, &clone);
     assert!(
         said.contains(&format!(
-            "git -C {} fetch https://example.org/r.git {absent}",
+            "git -C {} fetch https://example.org/o/r.git {absent}",
             clone.display()
         )),
         "{said}"
     );
+    // a line to be pasted shows no token, and runs nothing that a clone's owner wrote
+    for address in [
+        "https://user:s3cret@example.org/o/r.git",
+        "https://example.org/o/r.git;touch s3cret",
+    ] {
+        git(&clone, &["remote", "set-url", "origin", address]).unwrap();
+        let said = message(absent, &clone);
+        assert!(
+            said.contains("fetch <url> ") && !said.contains("s3cret"),
+            "{said}"
+        );
+    }
     assert!(message("HEAD", &clone).contains("full commit id"));
     assert!(message(&absent[..12], &clone).contains("full commit id"));
     assert!(message(absent, dir.path()).contains("no git repository"));
