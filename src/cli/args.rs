@@ -117,7 +117,8 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A run's id, or the beginning or end of it; the newest where none is given.
+    /// A run's id, or the beginning or end of it; the newest where none is given (`cancel`: the
+    /// newest that is live).
     pub run: Option<String>,
     #[arg(long)]
     pub json: bool,
@@ -128,21 +129,11 @@ pub struct GradeArgs {
     pub task: String,
     #[command(flatten)]
     pub what: What,
-    /// The judge to run.
-    #[arg(long, default_value = "all")]
-    pub suite: SuiteChoice,
-    #[arg(long, default_value = "auto")]
-    pub engine: EngineChoice,
-    #[command(flatten)]
-    pub ranks: Ranks,
     /// Only this case (may be repeated); such a run is no verdict on the whole.
     #[arg(long = "case", value_name = "ID")]
     pub cases: Vec<String>,
-    /// Start the run and return at once; `infradev attach` follows it.
-    #[arg(long)]
-    pub detach: bool,
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub running: Running,
 }
 
 #[derive(Debug, Args)]
@@ -151,26 +142,27 @@ pub struct CalibrateArgs {
     /// How often gold runs.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
+    #[command(flatten)]
+    pub running: Running,
+}
+
+/// How a run that a command starts is carried out.
+#[derive(Debug, Args)]
+pub struct Running {
     /// The suites to run.
     #[arg(long, default_value = "all")]
     pub suite: SuiteChoice,
     #[arg(long, default_value = "auto")]
     pub engine: EngineChoice,
-    #[command(flatten)]
-    pub ranks: Ranks,
+    /// Processes of every suite instead of the task's own number, one GPU for each where the task
+    /// needs GPUs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub ranks: Option<u32>,
     /// Start the run and return at once; `infradev attach` follows it.
     #[arg(long)]
     pub detach: bool,
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Ranks {
-    /// Processes of every suite instead of the task's own number, one GPU for each where the task
-    /// needs GPUs.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub ranks: Option<u32>,
 }
 
 /// What is graded: exactly one.

@@ -3,34 +3,23 @@
 use super::args::CalibrateArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::grade::{engine_is_here, finished};
+use super::grade::carry_out;
 use super::output;
 use crate::domain::{Calibration, CaseId, Source, Suite, SuiteCalibration, Work};
-use crate::launch;
 use crate::store::made_calibration;
 
 pub fn run(context: &Context, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    engine_is_here(args.engine)?;
-    let home = context.home()?;
     let task = context.catalog()?.usable(&args.task)?;
-    let order = launch::Order {
-        source: Source::Gold,
-        work: Work::Calibrate { runs: args.runs },
-        suites: args.suite,
-        engine: args.engine,
-        ranks: args.ranks.ranks,
-        only: Vec::new(),
-        parent: None,
-    };
-    let run = launch::start(&home, &task, order)?;
-    if args.detach {
-        output::line(&run.id().0);
+    let work = Work::Calibrate { runs: args.runs };
+    let gold = Source::Gold;
+    let Some((run, exit, state)) =
+        carry_out(context, &task, gold, work, Vec::new(), &args.running)?
+    else {
         return Ok(Exit::Yes);
-    }
-    let (exit, state) = finished(&run)?;
+    };
     if state.calibration.is_some() {
         let made = made_calibration(&run)?;
-        if args.json {
+        if args.running.json {
             output::document(&made)?;
         } else {
             for line in lines(&made) {

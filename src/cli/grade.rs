@@ -1,6 +1,6 @@
 //! `infradev grade TASK …`: one run, from a patch to a verdict.
 
-use super::args::{GradeArgs, What};
+use super::args::{GradeArgs, Running, What};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
@@ -11,27 +11,16 @@ use crate::launch;
 use crate::store::{RunDir, Summary};
 
 pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
-    engine_is_here(args.engine)?;
-    let home = context.home()?;
     let task = context.catalog()?.usable(&args.task)?;
     let source = source(&task, &args.what)?;
-    let order = launch::Order {
-        source,
-        work: Work::Grade,
-        suites: args.suite,
-        engine: args.engine,
-        ranks: args.ranks.ranks,
-        only: args.cases.into_iter().map(CaseId).collect(),
-        parent: None,
-    };
-    let run = launch::start(&home, &task, order)?;
-    if args.detach {
-        output::line(&run.id().0);
+    let only = args.cases.into_iter().map(CaseId).collect();
+    let Some((run, exit, state)) =
+        carry_out(context, &task, source, Work::Grade, only, &args.running)?
+    else {
         return Ok(Exit::Yes);
-    }
-    let (exit, state) = finished(&run)?;
+    };
     if let Some(grade) = &state.grade {
-        if args.json {
+        if args.running.json {
             output::document(grade)?;
         } else {
             let summary = Summary::of(&run)?;
@@ -41,7 +30,7 @@ pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(super) fn engine_is_here(engine: EngineChoice) -> Result<(), Failure> {
+fn engine_is_here(engine: EngineChoice) -> Result<(), Failure> {
     if engine == EngineChoice::Docker {
         return Err(Failure::input(
             "the docker engine is not part of this version; use --engine local (or auto)",
@@ -50,9 +39,37 @@ pub(super) fn engine_is_here(engine: EngineChoice) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Starts a run and follows it to its end; `None`: it was only to be started.
+pub(super) fn carry_out(
+    context: &Context,
+    task: &Task,
+    source: Source,
+    work: Work,
+    only: Vec<CaseId>,
+    running: &Running,
+) -> Result<Option<(RunDir, Exit, RunState)>, Failure> {
+    engine_is_here(running.engine)?;
+    let order = launch::Order {
+        source,
+        work,
+        suites: running.suite,
+        engine: running.engine,
+        ranks: running.ranks,
+        only,
+        parent: None,
+    };
+    let run = launch::start(&context.home()?, task, order)?;
+    if running.detach {
+        output::line(&run.id().0);
+        return Ok(None);
+    }
+    let (exit, state) = finished(&run)?;
+    Ok(Some((run, exit, state)))
+}
+
 /// Follows a run that we started to its end. One that was cancelled, or whose machinery failed, is
 /// a failure with the run's own words.
-pub(super) fn finished(run: &RunDir) -> Result<(Exit, RunState), Failure> {
+fn finished(run: &RunDir) -> Result<(Exit, RunState), Failure> {
     let ended = follow(run, true)?;
     let state = run.state()?;
     let exit = match ended {

@@ -122,14 +122,6 @@ impl SuiteCalibration {
     pub fn flake_bound(&self) -> f64 {
         1.0 - 0.05_f64.powf(1.0 / f64::from(self.runs.max(1)))
     }
-
-    /// Default limit of one case: max(60 s, 10x gold's slowest) (DESIGN.md, Continuation).
-    pub fn case_limit_s(&self) -> f64 {
-        self.cases
-            .iter()
-            .map(|c| c.duration_s * 10.0)
-            .fold(60.0, f64::max)
-    }
 }
 
 impl Calibration {

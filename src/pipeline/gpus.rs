@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::error::Stop;
 use super::recorder::Recorder;
+use crate::domain::task::HardwareSpec;
 use crate::domain::{Event, GpuLeft, GpuTaken, Level, RunId, Task};
 use crate::gpu::{
     Equipment, Held, HoldError, Holder, Leases, Left, NvmlSource, Reading, Source, Wanted,
@@ -74,22 +75,29 @@ fn cannot(task: &Task, error: &HoldError) -> Stop {
     }
 }
 
+/// What a scheduler left this worker of the node's GPUs.
+fn share() -> Option<String> {
+    std::env::var("CUDA_VISIBLE_DEVICES").ok()
+}
+
+fn wanted<'a>(hardware: &'a HardwareSpec, share: Option<&'a str>) -> Wanted<'a> {
+    Wanted {
+        count: hardware.gpus,
+        kind: hardware.gpu_type.as_deref(),
+        share,
+    }
+}
+
 /// Asked before anything is built: whether this machine has the GPUs at all.
 pub(super) async fn possible(task: &Task) -> Result<(), Stop> {
     let hardware = task.spec.hardware.clone();
     if hardware.gpus == 0 {
         return Ok(());
     }
-    let share = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-    let found = blocking(move || {
-        let wanted = Wanted {
-            count: hardware.gpus,
-            kind: hardware.gpu_type.as_deref(),
-            share: share.as_deref(),
-        };
-        could_hold(&mut NvmlSource::new(), wanted)
-    })
-    .await?;
+    let share = share();
+    let found =
+        blocking(move || could_hold(&mut NvmlSource::new(), wanted(&hardware, share.as_deref())))
+            .await?;
     found.map_err(|e| cannot(task, &e))
 }
 
@@ -110,13 +118,9 @@ pub(super) async fn take(
     let asked = Instant::now();
     let held = loop {
         let (leases, holder, hardware) = (leases.clone(), holder.clone(), hardware.clone());
-        let share = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let share = share();
         let (back, taken) = blocking(move || {
-            let wanted = Wanted {
-                count: hardware.gpus,
-                kind: hardware.gpu_type.as_deref(),
-                share: share.as_deref(),
-            };
+            let wanted = wanted(&hardware, share.as_deref());
             let taken = hold(source.as_mut(), &leases, wanted, &holder);
             (source, taken)
         })
