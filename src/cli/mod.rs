@@ -10,6 +10,8 @@ mod check;
 mod context;
 mod dispatch;
 mod doctor;
+mod env;
+mod env_words;
 mod exit;
 mod follow;
 mod gpu;
