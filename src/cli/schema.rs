@@ -14,7 +14,7 @@ use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
-use crate::domain::{Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::domain::{AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
 use crate::gpu::GpuDocument;
 
 /// Name in `assets/schema/` and schema.
@@ -22,6 +22,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("task.json", schema_for!(TaskSpec)),
         ("submission.json", schema_for!(SubmissionSpec)),
+        ("agent.json", schema_for!(AgentSpec)),
         ("manifest.json", schema_for!(Manifest)),
         ("calibration.json", schema_for!(Calibration)),
         ("grade.json", schema_for!(Grade)),

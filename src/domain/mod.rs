@@ -5,6 +5,7 @@
 //! over its events ([`run_state::RunState`]).
 
 mod address;
+pub mod agent;
 pub mod calibration;
 pub mod case;
 pub mod event;
@@ -19,6 +20,7 @@ pub mod task;
 pub mod verdict;
 
 pub use address::{ADDRESS_FORMS, Address};
+pub use agent::{AgentEnd, AgentOrder, AgentSpec, CaptureNote, NetworkMode, Replay};
 pub use calibration::{
     CALIBRATION_VERSION, CalibratedCase, Calibration, CaseRun, Machine, SuiteCalibration,
 };
