@@ -52,6 +52,7 @@ pub(super) fn carry_out(
     let order = launch::Order {
         source,
         work,
+        agent: None,
         suites: running.suite,
         engine: running.engine,
         ranks: running.ranks,

@@ -15,7 +15,7 @@ use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
-use crate::domain::{Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::domain::{AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
 use crate::environment::keep::{
     Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
 };
@@ -26,6 +26,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("task.json", schema_for!(TaskSpec)),
         ("submission.json", schema_for!(SubmissionSpec)),
+        ("agent.json", schema_for!(AgentSpec)),
         ("manifest.json", schema_for!(Manifest)),
         ("calibration.json", schema_for!(Calibration)),
         ("grade.json", schema_for!(Grade)),

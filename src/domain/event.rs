@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, CaseResult, Cause, EngineKind, Grade, Subject, Suite};
+use super::submission::LogFormat;
+use super::{
+    AgentEnd, CaptureNote, CaseId, CaseResult, Cause, EngineKind, Grade, NetworkMode, Subject,
+    Suite,
+};
 
 /// Version of the journal's shape.
 pub const JOURNAL_VERSION: u32 = 1;
@@ -29,6 +33,10 @@ pub enum Stage {
     Prepare,
     /// Gold runs once, because nothing is known for this key yet.
     Calibrate,
+    /// The agent works on a copy of base.
+    Agent,
+    /// Its patch is made from the trees.
+    Capture,
     Apply,
     Build,
     Official,
@@ -37,10 +45,25 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// In the order in which a run has them.
+    pub const ALL: [Self; 9] = [
+        Self::Prepare,
+        Self::Calibrate,
+        Self::Agent,
+        Self::Capture,
+        Self::Apply,
+        Self::Build,
+        Self::Official,
+        Self::Probes,
+        Self::Judge,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Stage::Prepare => "prepare",
             Stage::Calibrate => "calibrate",
+            Stage::Agent => "agent",
+            Stage::Capture => "capture",
             Stage::Apply => "apply",
             Stage::Build => "build",
             Stage::Official => "official",
@@ -112,6 +135,43 @@ pub enum Event {
     Log {
         level: Level,
         text: String,
+    },
+    /// The agent is at work; its log is `agent.log`.
+    AgentStarted {
+        agent: String,
+        version: Option<String>,
+        model: Option<String>,
+        format: LogFormat,
+        limit_s: f64,
+        network: NetworkMode,
+        /// Hosts that the network lets through; of an allow-list only.
+        hosts: Vec<String>,
+        /// Variables that were passed, by name.
+        passed: Vec<String>,
+        prompt: String,
+        prompt_sha256: String,
+    },
+    /// The agent's sandbox asked for a host that is not on its list; told once a host.
+    HostRefused {
+        host: String,
+    },
+    AgentEnded {
+        end: AgentEnd,
+        duration_s: f64,
+        /// Processes that it left behind and that were killed; 0 are left.
+        killed: u32,
+        log_bytes: u64,
+        /// Output beyond what is kept of a log.
+        dropped_bytes: u64,
+    },
+    /// The agent's patch, made from the trees: `submission.patch`.
+    Captured {
+        sha256: String,
+        bytes: u64,
+        files: Vec<PatchedFile>,
+        notes: Vec<CaptureNote>,
+        /// Notes that are not listed because there are too many.
+        more_notes: usize,
     },
     PatchApplied {
         subject: Subject,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Source};
+use super::{AgentOrder, CaseId, Source};
 
 /// A run's id: sortable by time, unique in a home.
 #[derive(
@@ -102,6 +102,9 @@ pub struct Manifest {
     pub source: Source,
     #[serde(default, skip_serializing_if = "Work::is_grade")]
     pub work: Work,
+    /// Where the source is an agent: what is asked of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentOrder>,
     pub suites: SuiteChoice,
     pub engine: EngineChoice,
     /// Processes of every suite, where others are wanted than the task's own.

@@ -5,6 +5,8 @@
 //! over its events ([`run_state::RunState`]).
 
 mod address;
+pub mod agent;
+pub mod agent_state;
 pub mod calibration;
 pub mod case;
 pub mod event;
@@ -19,6 +21,7 @@ pub mod task;
 pub mod verdict;
 
 pub use address::{ADDRESS_FORMS, Address};
+pub use agent::{AgentEnd, AgentOrder, AgentSpec, CaptureNote, NetworkMode, Replay};
 pub use calibration::{
     CALIBRATION_VERSION, CalibratedCase, Calibration, CaseRun, Machine, SuiteCalibration,
 };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::agent_state::{AgentState, Captured};
 use super::event::CalibrationCounts;
 use super::{CaseId, CaseResult, EngineKind, Event, Grade, Level, Record, Stage, Subject, Suite};
 
@@ -21,6 +22,10 @@ pub struct RunState {
     /// Must-fail twins by suite: how many ran, and which passed.
     pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
     pub log: Vec<LogLine>,
+    /// The agent's part, once it has begun.
+    pub agent: Option<AgentState>,
+    /// Its patch, once it is made; kept when the run is taken up again.
+    pub captured: Option<Captured>,
     pub grade: Option<Grade>,
     /// A calibration run's outcome.
     pub calibration: Option<BTreeMap<Suite, CalibrationCounts>>,
@@ -111,6 +116,8 @@ impl RunState {
                 *self = Self {
                     log: std::mem::take(&mut self.log),
                     twins: std::mem::take(&mut self.twins),
+                    agent: self.agent.take().filter(|_| self.captured.is_some()),
+                    captured: self.captured.take(),
                     suites,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),
@@ -224,6 +231,10 @@ impl RunState {
                 );
             }
             Event::Log { level, text } => self.say(at_s, *level, text.clone()),
+            Event::AgentStarted { .. }
+            | Event::HostRefused { .. }
+            | Event::AgentEnded { .. }
+            | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
             Event::PatchApplied {
                 subject,
                 method,
@@ -365,7 +376,7 @@ impl RunState {
         }
     }
 
-    fn say(&mut self, at_s: f64, level: Level, text: String) {
+    pub(super) fn say(&mut self, at_s: f64, level: Level, text: String) {
         self.log.push(LogLine { at_s, level, text });
     }
 }

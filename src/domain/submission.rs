@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Verdict;
+use super::{RunId, Verdict};
 
 /// What is graded. In a manifest, paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,11 @@ pub enum Source {
     Patch {
         file: PathBuf,
     },
+    /// What an agent leaves in the run that it works in.
+    Agent {
+        name: String,
+        run: RunId,
+    },
 }
 
 impl Source {
@@ -28,7 +33,7 @@ impl Source {
         match self {
             Source::Gold => "gold".into(),
             Source::Base => "base".into(),
-            Source::Submission { name } => name.clone(),
+            Source::Submission { name } | Source::Agent { name, .. } => name.clone(),
             Source::Patch { file } => file
                 .file_name()
                 .map_or_else(|| "patch".into(), |n| n.to_string_lossy().into_owned()),

@@ -17,8 +17,13 @@ pub struct SandboxSpec {
     pub env: BTreeMap<String, String>,
     pub limits: Limits,
     pub network: Network,
-    /// Device nodes bound in (leased GPUs).
+    /// Device nodes bound in (leased GPUs), on the local engine.
     pub devices: Vec<PathBuf>,
+    /// What the root file system is made of, on the docker engine, which needs it: an image's name
+    /// or id. The local engine's is the machine's own.
+    pub image: Option<String>,
+    /// GPUs by UUID, on the docker engine, whose daemon finds their devices and libraries.
+    pub gpus: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +58,8 @@ pub struct Limits {
     pub scratch_bytes: u64,
     /// `/dev/shm`.
     pub shm_bytes: u64,
+    /// Processors at once; absent: all that there are. Held by the docker engine only.
+    pub cpus: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

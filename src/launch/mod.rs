@@ -5,4 +5,4 @@ mod local;
 mod order;
 
 pub use local::{LaunchError, start_worker};
-pub use order::{Order, OrderError, start};
+pub use order::{AgentLaunch, Order, OrderError, start};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::local::{LaunchError, start_worker};
 use crate::domain::{
-    CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task, Work,
+    AgentOrder, AgentSpec, CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice,
+    Task, Work,
 };
 use crate::store::{Home, RunDir, StoreError, now_s};
 
@@ -13,6 +14,8 @@ use crate::store::{Home, RunDir, StoreError, now_s};
 pub struct Order {
     pub source: Source,
     pub work: Work,
+    /// An agent that makes the patch first; the source is then what it leaves.
+    pub agent: Option<AgentLaunch>,
     pub suites: SuiteChoice,
     pub engine: EngineChoice,
     /// Processes of every suite, where others are wanted than the task's own.
@@ -21,6 +24,16 @@ pub struct Order {
     pub only: Vec<CaseId>,
     /// The run whose cases are run again.
     pub parent: Option<RunId>,
+}
+
+/// An agent's adapter and prompt, and what is asked of it.
+#[derive(Clone, Debug)]
+pub struct AgentLaunch {
+    pub spec: AgentSpec,
+    /// The adapter's text, kept in the run as it is.
+    pub text: String,
+    pub prompt: String,
+    pub order: AgentOrder,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -48,11 +61,18 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
     }
     let run = RunDir::create(home, |id| Manifest {
         schema: 1,
-        run: id,
+        run: id.clone(),
         task: task.id().into(),
         task_dir: task.dir.clone(),
-        source: order.source,
+        source: match &order.agent {
+            Some(agent) => Source::Agent {
+                name: agent.spec.name.clone(),
+                run: id,
+            },
+            None => order.source,
+        },
         work: order.work,
+        agent: order.agent.as_ref().map(|a| a.order.clone()),
         suites: order.suites,
         engine: order.engine,
         ranks: order.ranks,
@@ -71,6 +91,14 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
         };
         std::fs::copy(&path, to).map_err(|source| OrderError::Patch { path, source })?;
     }
+    if let Some(agent) = &order.agent {
+        for (path, text) in [
+            (run.agent_path(), &agent.text),
+            (run.prompt_path(), &agent.prompt),
+        ] {
+            std::fs::write(&path, text).map_err(|source| StoreError::Io { path, source })?;
+        }
+    }
     start_worker(home, &run)?;
     Ok(run)
 }
@@ -88,6 +116,6 @@ fn patch_of(task: &Task, source: &Source) -> Option<PathBuf> {
         Source::Patch { file } => Some(file.clone()),
         Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
         Source::Gold => task.spec.gold.patch.as_ref().map(|p| task.path(p)),
-        Source::Base => None,
+        Source::Base | Source::Agent { .. } => None,
     }
 }

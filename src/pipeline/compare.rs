@@ -60,8 +60,8 @@ impl Comparer {
         right: &Source,
     ) -> Result<Vec<FileStat>, String> {
         let trees = self.trees(task)?;
-        let left = tree_of(&trees, task, left)?;
-        let right = tree_of(&trees, task, right)?;
+        let left = tree_of(&self.home, &trees, task, left)?;
+        let right = tree_of(&self.home, &trees, task, right)?;
         let diff = trees.snapshot.diff_trees(left, right);
         diff.map(|diff| diff.files).map_err(|e| e.to_string())
     }
@@ -74,7 +74,7 @@ impl Comparer {
         path: &[u8],
     ) -> Result<Option<Vec<u8>>, String> {
         let trees = self.trees(task)?;
-        let tree = tree_of(&trees, task, source)?;
+        let tree = tree_of(&self.home, &trees, task, source)?;
         trees.snapshot.file(tree, path).map_err(|e| e.to_string())
     }
 
@@ -107,12 +107,13 @@ impl Comparer {
 }
 
 /// What a source makes of base.
-fn tree_of(trees: &Trees, task: &Task, source: &Source) -> Result<Oid, String> {
+fn tree_of(home: &Home, trees: &Trees, task: &Task, source: &Source) -> Result<Oid, String> {
     let file = match source {
         Source::Base => return Ok(trees.base),
         Source::Gold => return Ok(trees.gold),
         Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
         Source::Patch { file } => Some(file.clone()),
+        Source::Agent { run, .. } => Some(home.run(run).patch_path()),
     };
     let patch = match file {
         None => Patch::Missing,

@@ -135,6 +135,26 @@ impl RunDir {
         self.path.join("submission.patch")
     }
 
+    /// The adapter of the run's agent, as it was when the run was made.
+    pub fn agent_path(&self) -> PathBuf {
+        self.path.join("agent.toml")
+    }
+
+    /// The prompt that the agent is given.
+    pub fn prompt_path(&self) -> PathBuf {
+        self.path.join("prompt.md")
+    }
+
+    /// The agent's stream, or its trajectory.
+    pub fn agent_log_path(&self) -> PathBuf {
+        self.path.join("agent.log")
+    }
+
+    /// When the pieces of `agent.log` came: lines of `milliseconds bytes`.
+    pub fn agent_times_path(&self) -> PathBuf {
+        self.path.join("agent.times")
+    }
+
     /// The symbol edits that are graded, where they came as such.
     pub fn edits_path(&self) -> PathBuf {
         self.path.join("submission.toml")

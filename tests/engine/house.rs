@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use infradev::engine::docker::{CPU_IMAGE, Docker, Owner};
 use infradev::engine::local::LocalOptions;
 use infradev::engine::{
-    Access, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent, SandboxSpec,
-    Stream,
+    Access, Engine, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
+    SandboxSpec, Stream,
 };
 use tempfile::TempDir;
 
@@ -30,6 +31,7 @@ pub fn limits() -> Limits {
         output_bytes: 1 << 20,
         scratch_bytes: 32 << 20,
         shm_bytes: 32 << 20,
+        cpus: None,
     }
 }
 
@@ -41,6 +43,8 @@ pub fn spec() -> SandboxSpec {
         limits: limits(),
         network: Network::Loopback,
         devices: Vec::new(),
+        image: None,
+        gpus: Vec::new(),
     }
 }
 
@@ -78,16 +82,92 @@ pub struct Box {
     pub _scratch: TempDir,
 }
 
-pub async fn start(spec: SandboxSpec) -> Box {
-    let scratch = TempDir::new().unwrap();
-    let sandbox = Sandbox::start_local_with(spec, scratch.path(), &options())
-        .await
-        .unwrap();
-    Box {
-        sandbox,
-        _scratch: scratch,
+/// Where a test runs: one of the two engines.
+#[derive(Clone)]
+pub struct Place {
+    pub engine: Engine,
+}
+
+impl Place {
+    pub fn local() -> Self {
+        Self {
+            engine: Engine::Local(options()),
+        }
+    }
+
+    /// `None` where no daemon answers, which is said, and an error where one is required.
+    pub async fn docker() -> Option<Self> {
+        let owner = Owner {
+            home: env!("CARGO_TARGET_TMPDIR").into(),
+            run: "tests".into(),
+        };
+        match Docker::connect(owner).await {
+            Ok(docker) => Some(Self {
+                engine: Engine::Docker(docker.with_binary(env!("CARGO_BIN_EXE_infradev"))),
+            }),
+            Err(unavailable) => {
+                let why = format!("{unavailable}; {}", unavailable.advice());
+                assert!(
+                    std::env::var_os("INFRADEV_REQUIRE_DOCKER").is_none(),
+                    "{why}"
+                );
+                // past the capture of the test's output: nobody may overlook it
+                std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    format!("not run on the docker engine: {why}\n").as_bytes(),
+                )
+                .unwrap();
+                None
+            }
+        }
+    }
+
+    /// The full name of a test here, for running it alone.
+    pub fn test(&self, file: &str, name: &str) -> String {
+        format!("{file}::{}::{name}", self.engine.kind().name())
+    }
+
+    pub fn is_docker(&self) -> bool {
+        matches!(self.engine, Engine::Docker(_))
+    }
+
+    pub fn spec(&self) -> SandboxSpec {
+        SandboxSpec {
+            image: self.is_docker().then(|| CPU_IMAGE.to_owned()),
+            ..spec()
+        }
+    }
+
+    pub async fn start(&self, spec: SandboxSpec) -> Box {
+        let scratch = TempDir::new().unwrap();
+        let sandbox = self.engine.start(spec, scratch.path()).await.unwrap();
+        Box {
+            sandbox,
+            _scratch: scratch,
+        }
     }
 }
+
+/// Makes tests of functions: one on each engine.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod local {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(&$crate::house::Place::local()).await;
+            })*
+        }
+        mod docker {
+            $(#[tokio::test]
+            async fn $name() {
+                if let Some(place) = $crate::house::Place::docker().await {
+                    super::$name(&place).await;
+                }
+            })*
+        }
+    };
+}
+pub(crate) use both;
 
 /// What a process did.
 #[derive(Debug, Default)]

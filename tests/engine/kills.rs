@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use infradev::engine::SandboxEvent;
 
 use crate::house::{
-    Box, PATIENCE, descendants, python, shell, spec, start, wait_until_gone, whole_sandbox,
+    Box, PATIENCE, Place, descendants, python, shell, wait_until_gone, whole_sandbox,
 };
 
 async fn up(sandbox: &mut Box, id: u32) {
@@ -15,9 +15,8 @@ async fn up(sandbox: &mut Box, id: u32) {
         .await;
 }
 
-#[tokio::test]
-async fn kill_all_ends_sleepers_daemons_and_those_that_ignore_signals() {
-    let mut sandbox = start(spec()).await;
+async fn kill_all_ends_sleepers_daemons_and_those_that_ignore_signals(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     sandbox
         .sandbox
         .spawn(shell(
@@ -52,9 +51,8 @@ async fn kill_all_ends_sleepers_daemons_and_those_that_ignore_signals() {
     assert_eq!(ran.succeeded().out(), "2\n");
 }
 
-#[tokio::test]
-async fn ends_of_killed_processes_come_before_the_answer() {
-    let mut sandbox = start(spec()).await;
+async fn ends_of_killed_processes_come_before_the_answer(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     for id in 0..4 {
         sandbox
             .sandbox
@@ -73,10 +71,9 @@ async fn ends_of_killed_processes_come_before_the_answer() {
     assert_eq!(ends, 4, "{seen:?}");
 }
 
-#[tokio::test]
-async fn close_and_drop_leave_nothing() {
+async fn close_and_drop_leave_nothing(at: &Place) {
     for (close, mark) in [(true, "sleep 601"), (false, "sleep 602")] {
-        let mut sandbox = start(spec()).await;
+        let mut sandbox = at.start(at.spec()).await;
         let script = format!("trap '' TERM; setsid {mark} & echo up; {mark}");
         sandbox.sandbox.spawn(shell(1, &script)).unwrap();
         up(&mut sandbox, 1).await;
@@ -97,10 +94,9 @@ const WORKER: &str = "INFRADEV_TEST_WORKER";
 
 /// As a worker: holds a sandbox until it is killed. As a test: that such a worker, killed with -9,
 /// leaves nothing within a second.
-#[tokio::test]
-async fn a_killed_worker_leaves_nothing() {
+async fn a_killed_worker_leaves_nothing(at: &Place) {
     if std::env::var_os(WORKER).is_some() {
-        let mut sandbox = start(spec()).await;
+        let mut sandbox = at.start(at.spec()).await;
         sandbox
             .sandbox
             .spawn(shell(
@@ -117,7 +113,7 @@ async fn a_killed_worker_leaves_nothing() {
     let mut worker = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "kills::a_killed_worker_leaves_nothing",
+            &at.test("kills", "a_killed_worker_leaves_nothing"),
             "--nocapture",
         ])
         .env(WORKER, "1")
@@ -142,9 +138,8 @@ async fn a_killed_worker_leaves_nothing() {
     wait_until_gone(&ours, Duration::from_secs(1)).await;
 }
 
-#[tokio::test]
-async fn a_killed_supervisor_takes_everything_with_it() {
-    let mut sandbox = start(spec()).await;
+async fn a_killed_supervisor_takes_everything_with_it(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let script = "setsid sleep 603 & echo up; sleep 603";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
@@ -177,9 +172,8 @@ fn stop_process_1(mark: &str) -> Vec<crate::house::Seen> {
     ours
 }
 
-#[tokio::test]
-async fn a_kill_that_process_1_does_not_answer_comes_from_outside() {
-    let mut sandbox = start(spec()).await;
+async fn a_kill_that_process_1_does_not_answer_comes_from_outside(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let script = "sleep 604 & echo up; sleep 604";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
@@ -195,11 +189,10 @@ async fn a_kill_that_process_1_does_not_answer_comes_from_outside() {
     wait_until_gone(&ours, Duration::ZERO).await;
 }
 
-#[tokio::test]
-async fn the_wall_limit_holds_without_process_1() {
-    let mut spec = spec();
+async fn the_wall_limit_holds_without_process_1(at: &Place) {
+    let mut spec = at.spec();
     spec.limits.wall = Duration::from_secs(2);
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let script = "sleep 605 & echo up; sleep 605";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
@@ -215,9 +208,8 @@ async fn the_wall_limit_holds_without_process_1() {
     wait_until_gone(&ours, Duration::ZERO).await;
 }
 
-#[tokio::test]
-async fn an_owner_that_does_not_read_can_still_close() {
-    let mut sandbox = start(spec()).await;
+async fn an_owner_that_does_not_read_can_still_close(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let mut floods = python(
         1,
         "import os\nfd = int(os.environ['INFRADEV_CHANNEL_FD'])\nwhile True: os.write(fd, b'x' * 65536)",
@@ -234,3 +226,14 @@ async fn an_owner_that_does_not_read_can_still_close() {
         begin.elapsed()
     );
 }
+
+crate::house::both!(
+    kill_all_ends_sleepers_daemons_and_those_that_ignore_signals,
+    ends_of_killed_processes_come_before_the_answer,
+    close_and_drop_leave_nothing,
+    a_killed_worker_leaves_nothing,
+    a_killed_supervisor_takes_everything_with_it,
+    a_kill_that_process_1_does_not_answer_comes_from_outside,
+    the_wall_limit_holds_without_process_1,
+    an_owner_that_does_not_read_can_still_close,
+);

@@ -32,9 +32,12 @@ pub fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessSta
                 output_bytes: 1 << 20,
                 scratch_bytes: 1 << 24,
                 shm_bytes: 1 << 20,
+                cpus: None,
             },
             network: Network::Loopback,
             devices: Vec::new(),
+            image: None,
+            gpus: Vec::new(),
         };
         let options = LocalOptions {
             binary: Some(PathBuf::from(env!("CARGO_BIN_EXE_infradev"))),

@@ -71,6 +71,8 @@ impl Sandboxes for Local<'_> {
             limits: self.house.limits,
             network: Network::Loopback,
             devices: Vec::new(),
+            image: None,
+            gpus: Vec::new(),
         };
         let options = LocalOptions {
             binary: Some(env!("CARGO_BIN_EXE_infradev").into()),
@@ -138,6 +140,7 @@ impl House {
             output_bytes: 1 << 20,
             scratch_bytes: 512 << 20,
             shm_bytes: 64 << 20,
+            cpus: None,
         };
         Self {
             scratch,

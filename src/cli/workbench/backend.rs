@@ -92,17 +92,7 @@ fn stage(words: &str) -> Option<(Stage, Subject)> {
     let subject = [Subject::Gold, Subject::Submission]
         .into_iter()
         .find(|s| s.name() == subject)?;
-    let stage = [
-        Stage::Prepare,
-        Stage::Calibrate,
-        Stage::Apply,
-        Stage::Build,
-        Stage::Official,
-        Stage::Probes,
-        Stage::Judge,
-    ]
-    .into_iter()
-    .find(|s| s.name() == stage)?;
+    let stage = Stage::ALL.into_iter().find(|s| s.name() == stage)?;
     Some((stage, subject))
 }
 
@@ -206,6 +196,7 @@ impl Backend for Store {
         let order = launch::Order {
             source: request.source.clone(),
             work: Work::Grade,
+            agent: None,
             suites: request.suites,
             engine: EngineChoice::Auto,
             ranks,

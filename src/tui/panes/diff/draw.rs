@@ -51,6 +51,7 @@ fn side_name(source: &Source) -> &'static str {
         Source::Base => "base",
         Source::Submission { .. } => "submission",
         Source::Patch { .. } => "patch",
+        Source::Agent { .. } => "agent",
     }
 }
 

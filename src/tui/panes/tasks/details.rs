@@ -122,6 +122,10 @@ fn source_rows(
                 canvas.app.ui.glyphs.ellipsis,
             ))));
         }
+        Source::Agent { name, .. } => {
+            rows.push(Line::from(canvas.span(Role::Strong, name.clone())));
+            rows.push(Line::from(canvas.dim(cut("an agent that works here"))));
+        }
         Source::Submission { name } => {
             let Some(submission) = task.submission(name) else {
                 return;

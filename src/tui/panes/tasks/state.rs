@@ -55,6 +55,7 @@ fn source_id(task: &str, source: &Source) -> String {
         Source::Base => format!("{task}\0base"),
         Source::Submission { name } => format!("{task}\0s\0{name}"),
         Source::Patch { file } => format!("{task}\0p\0{}", file.display()),
+        Source::Agent { name, run } => format!("{task}\0a\0{name}\0{run}"),
     }
 }
 
