@@ -146,7 +146,7 @@ fn a_log_that_was_rewritten_keeps_the_readers_place() {
     };
     let anew = |entries: &Vec<_>, app: &App| LogDelta {
         entries: Vec::clone(entries),
-        len: entries.len(),
+        len: entries.iter().map(|(at, _)| at + 1).max().unwrap_or(0),
         replaced: true,
         figures: app.log.figures.clone(),
         ..LogDelta::default()
@@ -155,11 +155,15 @@ fn a_log_that_was_rewritten_keeps_the_readers_place() {
     let same = anew(&entries, &app);
     update(&mut app, Msg::Log(key.clone(), Ok(same)));
     assert!(!app.dirty, "the same again is no news");
+    // the first is completed further on, as a command's output comes after it
     entries.push((entries.len(), entries[0].1.clone()));
+    entries.push((0, entries[1].1.clone()));
     let more = anew(&entries, &app);
     update(&mut app, Msg::Log(key.clone(), Ok(more)));
     assert!(app.dirty);
     assert_eq!((app.log.cursor, app.log.top), (cursor, top));
+    assert_eq!(app.log.entries.len(), entries.len() - 1);
+    assert_eq!(app.log.entries[0], app.log.entries[1]);
     // shorter than where the reader stood
     entries.truncate(1);
     let less = anew(&entries, &app);

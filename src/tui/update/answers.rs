@@ -1,7 +1,7 @@
 //! Answers of the backend: each goes to its place, or is dropped where nobody looks any more.
 
 use crate::domain::run_state::RunState;
-use crate::domain::{Badge, Event, RunId, Subject, Suite, Verdict};
+use crate::domain::{AgentEnd, Badge, Event, NetworkMode, RunId, Subject, Suite, Verdict};
 use crate::tui::backend::{AgentTime, Count, JournalChunk, RunStatus, RunSummary};
 use crate::tui::effect::Effect;
 use crate::tui::layout::PaneKind;
@@ -257,15 +257,14 @@ fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
         summary.verdict = Some(grade.verdict);
         summary.cause = grade.cause;
         summary.badges.clone_from(&grade.badges);
-    } else if let Some(captured) = &state.captured {
+    } else if let Some(agent) = &state.agent {
         // known before the verdict is
-        summary.badges = [
-            (captured.at_limit, Badge::Limit),
-            (captured.open, Badge::CouldReadUpstream),
-        ]
-        .into_iter()
-        .filter_map(|(holds, badge)| holds.then_some(badge))
-        .collect();
+        let at_limit = agent.end == Some(AgentEnd::Limit);
+        let open = agent.network == NetworkMode::Open;
+        summary.badges = [(at_limit, Badge::Limit), (open, Badge::CouldReadUpstream)]
+            .into_iter()
+            .filter_map(|(holds, badge)| holds.then_some(badge))
+            .collect();
     }
     summary.fault.clone_from(&state.fault);
     if state.fault.is_some() && state.exit == Some(3) {

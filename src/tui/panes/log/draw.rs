@@ -225,8 +225,17 @@ fn head(canvas: &Canvas<'_>, entry: &Entry, first: &str, width: usize) -> Line<'
             ..
         } => {
             right.extend(ending(canvas, *progress, *exit));
+            let so_far = || {
+                let at_work = *progress == Progress::Running && status::at_work(canvas.app);
+                entry
+                    .at_s
+                    .filter(|_| at_work)
+                    .map(|at_s| canvas.app.now_s - at_s)
+            };
             if let Some(seconds) = duration_s {
                 right.push(canvas.dim(format!(" {:>6}", figures::duration(*seconds))));
+            } else if let Some(seconds) = so_far() {
+                right.push(canvas.dim(format!(" {:>6}", figures::whole(seconds))));
             }
             let more = command.lines().nth(1).is_some();
             let words = if more {
@@ -281,7 +290,9 @@ fn ending(canvas: &Canvas<'_>, progress: Progress, exit: Option<i64>) -> Vec<Spa
         (Progress::Done, false) => ("+", Role::Passed),
         (Progress::Failed, true) => ("✘", Role::Failed),
         (Progress::Failed, false) => ("F", Role::Failed),
-        (Progress::Running, _) => (glyphs.running, Role::Running),
+        (Progress::Running, _) if status::at_work(canvas.app) => (glyphs.running, Role::Running),
+        // its end is not in the log
+        (Progress::Running, _) => (glyphs.dash, Role::Dim),
     };
     let code = match exit {
         Some(0) | None => String::new(),

@@ -179,7 +179,14 @@ impl LogState {
             changed = true;
         }
         if delta.replaced {
-            let entries: Vec<Entry> = delta.entries.into_iter().map(|(_, entry)| entry).collect();
+            let mut entries: Vec<Entry> = Vec::with_capacity(delta.len);
+            for (at, entry) in delta.entries {
+                match entries.get_mut(at) {
+                    // what was begun has ended further on
+                    Some(place) => *place = entry,
+                    None => entries.push(entry),
+                }
+            }
             if entries == self.entries {
                 return changed;
             }

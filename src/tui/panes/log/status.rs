@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use crate::agent::trace::TraceUsage;
 use crate::domain::AgentEnd;
 use crate::domain::run_state::AgentState;
+use crate::domain::submission::LogFormat;
 use crate::tui::backend::LogKey;
 use crate::tui::reading::Figures;
 use crate::tui::state::App;
@@ -131,9 +132,7 @@ fn deeds(canvas: &Canvas<'_>, figures: &Figures) -> Vec<Figure> {
     });
     // the tree tells lines; the stream only what edit tools named
     let (files, lines) = match captured {
-        Some((files, (added, deleted))) => {
-            (files.to_string(), format!(" +{added} -{deleted}"))
-        }
+        Some((files, (added, deleted))) => (files.to_string(), format!(" +{added} -{deleted}")),
         None => (
             figures
                 .files
@@ -155,7 +154,7 @@ fn deeds(canvas: &Canvas<'_>, figures: &Figures) -> Vec<Figure> {
 
 /// `12m05s/2h30m`, and how it ended.
 fn time(canvas: &Canvas<'_>, agent: &AgentState) -> Figure {
-    let live = at_work(canvas.app, agent);
+    let live = at_work(canvas.app);
     let mut spans = Vec::new();
     let spent = match agent.duration_s {
         Some(seconds) => figures::duration(seconds),
@@ -190,14 +189,16 @@ fn time(canvas: &Canvas<'_>, agent: &AgentState) -> Figure {
     }
 }
 
-fn at_work(app: &App, agent: &AgentState) -> bool {
-    agent.end.is_none() && app.open.as_ref().is_some_and(|open| open.status.live())
+/// Whether the agent whose log is shown may still write to it.
+pub fn at_work(app: &App) -> bool {
+    let live = app.open.as_ref().is_some_and(|open| open.status.live());
+    live && work(app).is_some_and(|agent| agent.end.is_none())
 }
 
 /// How long no byte came, while bytes may come.
 fn silence(canvas: &Canvas<'_>, agent: &AgentState, figures: &Figures) -> Option<Figure> {
     let app = canvas.app;
-    if !at_work(app, agent) {
+    if !at_work(app) {
         return None;
     }
     // a log of an attempt before this one says nothing of it
@@ -236,12 +237,17 @@ fn tokens(canvas: &Canvas<'_>, usage: Option<&TraceUsage>) -> Vec<Figure> {
         joins: true,
     };
     let Some(usage) = usage else {
-        return vec![
-            first("tokens in", None),
-            more(None, "cached", 4),
-            first("out", None),
-            more(None, "reasoning", 5),
-        ];
+        let mut out = vec![first("tokens", None)];
+        if matches!(
+            canvas.app.log.source(),
+            Some(LogSource::Agent(_, LogFormat::Codex))
+        ) && at_work(canvas.app)
+        {
+            out[0]
+                .spans
+                .push(canvas.dim(" (codex tells them at its end)"));
+        }
+        return out;
     };
     let mut out = vec![
         first("tokens in", Some(usage.input)),

@@ -137,7 +137,10 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
     let used = Line::from(left.clone()).width();
     let width = canvas.width();
     // what is said of a run leaves its name room
-    let room = |name: &str| width.saturating_sub(used + text::width(name).min(10) + 2);
+    let room = |name: &str, after: usize| {
+        let name = text::width(name).min(10) + after;
+        width.saturating_sub(used + name + 2)
+    };
     match &row.node {
         Node::Task => {
             name = canvas.span(Role::Title, text::clean(&row.task).into_owned());
@@ -166,8 +169,9 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
             let (words, when) = row_name(app, source);
             name = canvas.span(role, words);
             after = when.map(|when| canvas.dim(format!(" {when}")));
+            let room = room(&name.content, after.as_ref().map_or(0, Span::width));
             match standing_run(app, &row.task, source) {
-                Some(run) => run_words(canvas, run, columns, room(&name.content), &mut right),
+                Some(run) => run_words(canvas, run, columns, room, &mut right),
                 None => right.push(canvas.dim("not graded")),
             }
         }
@@ -182,7 +186,7 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
                 if run.only > 0 {
                     right.push(canvas.dim(format!("{} again ", run.only)));
                 }
-                run_words(canvas, run, columns, room(&name.content), &mut right);
+                run_words(canvas, run, columns, room(&name.content, 0), &mut right);
             }
         }
     }
