@@ -59,6 +59,11 @@ pub enum Command {
     Doctor(Json),
     /// One reading of the GPUs, their processes and the machine.
     Gpu(GpuArgs),
+    /// The base images of the docker engine.
+    #[command(subcommand)]
+    Image(ImageCommand),
+    /// Remove the containers that dead workers left, and nothing else.
+    Gc(GcArgs),
     /// Read an agent's log: commands, edits, tokens, and how it ended.
     Trace(TraceArgs),
     /// Execute a run directory. Started by the other commands; one worker per run.
@@ -72,6 +77,32 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Json {
     /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImageCommand {
+    /// Make the CPU base image from Debian packages: as root, with debootstrap, without a registry.
+    Import(ImportArgs),
+    /// List the base images that the container engine has, and how the others are made.
+    List(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// A mirror of Debian instead of the one that this machine's apt uses.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
     #[arg(long)]
     pub json: bool,
 }

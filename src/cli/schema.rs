@@ -10,6 +10,8 @@ use schemars::{Schema, schema_for};
 use super::attach::RunDocument;
 use super::check::CheckDocument;
 use super::exit::{Exit, Failure};
+use super::gc::GcDocument;
+use super::image::{ImageDocument, ImagesDocument};
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
@@ -31,6 +33,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("doctor.json", schema_for!(DoctorDocument)),
+        ("images.json", schema_for!(ImagesDocument)),
+        ("image.json", schema_for!(ImageDocument)),
+        ("gc.json", schema_for!(GcDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
         ("trace.json", schema_for!(TraceDocument)),
     ]
