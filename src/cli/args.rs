@@ -59,6 +59,9 @@ pub enum Command {
     Doctor(Json),
     /// One reading of the GPUs, their processes and the machine.
     Gpu(GpuArgs),
+    /// The shared environments of the home: list, build, check, clean up, count.
+    #[command(subcommand)]
+    Env(EnvCommand),
     /// The base images of the docker engine.
     #[command(subcommand)]
     Image(ImageCommand),
@@ -112,6 +115,45 @@ pub struct GpuArgs {
     /// Read once and end; the workbench shows them as they go.
     #[arg(long, required = true)]
     pub once: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum EnvCommand {
+    /// Which there are, which tasks use them, and when each was last used.
+    List(Json),
+    /// Build the environments of tasks, as a run would. All of them where none is named.
+    Build(CheckArgs),
+    /// Read environments again: does each still hold what was sealed, and who else could change it?
+    /// All of them where none is named.
+    Check(EnvCheckArgs),
+    /// Remove what no task wants and nobody used lately, and what killed builds left.
+    Gc(EnvGcArgs),
+    /// What environments and their cache take on disk, and what sharing saves.
+    Usage(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct EnvCheckArgs {
+    /// An environment's hash, or the beginning of it; none: all.
+    #[arg(value_name = "HASH")]
+    pub hashes: Vec<String>,
+    /// Remove what is not as it was sealed, in the cache as well: the next run builds it anew.
+    #[arg(long)]
+    pub discard: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EnvGcArgs {
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// An environment that no task wants goes when nobody used it for so long.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub days: u32,
     #[arg(long)]
     pub json: bool,
 }

@@ -8,8 +8,8 @@ use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
-    attach, calibrate, cancel, check, doctor, gc, gpu, grade, image, output, resume, runs, schema,
-    tasks, trace, workbench, worker,
+    attach, calibrate, cancel, check, doctor, env, gc, gpu, grade, image, output, resume, runs,
+    schema, tasks, trace, workbench, worker,
 };
 
 /// The whole program.
@@ -51,6 +51,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Resume(args)) => resume::run(&context, &args),
         Some(Command::Doctor(args)) => doctor::run(&context, args.json),
         Some(Command::Gpu(args)) => gpu::run(&context, &args),
+        Some(Command::Env(command)) => env::run(&context, &command),
         Some(Command::Image(command)) => image::run(&context, command),
         Some(Command::Gc(args)) => gc::run(&context, &args),
         Some(Command::Trace(args)) => trace::run(&args),

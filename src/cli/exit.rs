@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::catalog::CatalogError;
+use crate::environment::EnvironmentError;
 use crate::launch::{LaunchError, OrderError};
 use crate::store::StoreError;
 
@@ -77,6 +78,16 @@ impl From<StoreError> for Failure {
                 Self::input(e.to_string())
             }
             _ => Self::machinery(e.to_string()),
+        }
+    }
+}
+
+impl From<EnvironmentError> for Failure {
+    fn from(e: EnvironmentError) -> Self {
+        if e.is_input() {
+            Self::input(e.to_string())
+        } else {
+            Self::machinery(e.to_string())
         }
     }
 }

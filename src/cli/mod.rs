@@ -11,6 +11,8 @@ mod context;
 mod dispatch;
 mod doctor;
 mod engine;
+mod env;
+mod env_words;
 mod exit;
 mod follow;
 mod gc;

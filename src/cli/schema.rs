@@ -9,6 +9,7 @@ use schemars::{Schema, schema_for};
 
 use super::attach::RunDocument;
 use super::check::CheckDocument;
+use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
 use super::gc::GcDocument;
 use super::image::{ImageDocument, ImagesDocument};
@@ -17,6 +18,9 @@ use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
 use crate::domain::{AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::environment::keep::{
+    Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
+};
 use crate::gpu::GpuDocument;
 
 /// Name in `assets/schema/` and schema.
@@ -38,6 +42,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("gc.json", schema_for!(GcDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
         ("trace.json", schema_for!(TraceDocument)),
+        ("env-list.json", schema_for!(EnvironmentsDocument)),
+        ("env-build.json", schema_for!(EnvironmentsBuilt)),
+        ("env-check.json", schema_for!(EnvironmentsChecked)),
+        ("env-gc.json", schema_for!(Collected)),
+        ("env-usage.json", schema_for!(UsageDocument)),
     ]
 }
 

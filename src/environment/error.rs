@@ -69,8 +69,23 @@ pub enum EnvironmentError {
         "the task runs in this machine's own Python (kind = \"host\"), and {python} cannot import pytest; put a Python that has pytest and what the task needs first on PATH, or run `{python} -m pip install pytest`"
     )]
     NoPytest { python: PathBuf },
+    #[error(
+        "the task's data {name:?} is not at {place} ({reason}); put it there (a folder, a file or a \
+         link to one), or correct `data` in task.toml, [environment]"
+    )]
+    Data {
+        name: String,
+        place: PathBuf,
+        reason: String,
+    },
     #[error("{python}: cannot be asked about itself: {reason}")]
     Interpreter { python: PathBuf, reason: String },
+    #[error("environment {hash:?} in {home}: {reason}; `infradev env list` lists them")]
+    NoEnvironment {
+        hash: String,
+        home: PathBuf,
+        reason: String,
+    },
     #[error("the environment's build was stopped")]
     Stopped,
     #[error("{path}: {source}")]
@@ -98,6 +113,8 @@ impl EnvironmentError {
                 | Self::Requirements { .. }
                 | Self::HashMismatch { .. }
                 | Self::NoPytest { .. }
+                | Self::Data { .. }
+                | Self::NoEnvironment { .. }
         )
     }
 }

@@ -5,17 +5,23 @@
 //! this machine, recorded by its package list. What is shared is immutable to a task: it is sealed
 //! when it is built, and mounted read-only.
 //!
+//! [`keep`] looks after what a home has of them.
+//!
 //! [`prepare()`] blocks: call it from a thread that may. Where the environment exists it starts no
 //! process.
 
 mod client;
 mod command;
+mod data;
 mod error;
 mod host;
 mod interpreter;
 mod interpreter_cache;
+pub mod keep;
+mod lock;
 mod mounts;
 mod prepare;
+mod project;
 mod requirements;
 mod seal;
 mod tool;
@@ -25,7 +31,9 @@ mod uv_build;
 
 pub use error::EnvironmentError;
 pub use interpreter::{Facts, Package, candidates, facts_of, find};
+pub use lock::Hold;
 pub use prepare::prepare;
+pub use project::{Held, holds_project};
 pub use seal::{Change, links_work, verify};
 pub use tool::find_on_path as find_uv;
 pub use types::{Environment, LinkMode, Progress, Request, Step};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::command::Invocation;
 use super::interpreter::{Facts, on_path};
-use super::prepare::wait_for_lock;
+use super::lock::wait_for_lock;
 use super::seal::remove_tree;
 use super::types::{Progress, Request, Step};
 use super::{EnvironmentError, client};

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::interpreter::Package;
+use super::lock::Hold;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
 use crate::engine::spec::Mount;
 
@@ -49,8 +51,8 @@ pub struct Environment {
     pub kind: EnvironmentKind,
     /// The interpreter's path, inside the sandbox as outside.
     pub python: PathBuf,
-    /// Read-only: the environment itself and the interpreter's real prefix. `/usr`, `/bin` and
-    /// `/lib*` are left to the engine.
+    /// Read-only: the environment itself, the interpreter's real prefix, and the task's data.
+    /// `/usr`, `/bin` and `/lib*` are left to the engine.
     pub mounts: Vec<Mount>,
     /// For every process: `PATH`, `VIRTUAL_ENV` and the like, then the task's own `env`.
     pub env: BTreeMap<String, String>,
@@ -59,10 +61,12 @@ pub struct Environment {
     pub python_version: String,
     /// By name.
     pub packages: Vec<Package>,
+    /// Not collected while this lives.
+    pub hold: Hold,
 }
 
 /// How an environment's files came out of the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkMode {
     Hardlink,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::interpreter::{Facts, Package, find};
+use super::lock::{self, Hold, Mode, wait_for_lock};
 use super::mounts::Mounts;
-use super::prepare::wait_for_lock;
 use super::requirements::{self, Requirement};
 use super::seal::{Sealed, is_whole, links_work};
 use super::types::{Environment, LinkMode, Progress, Request, Step};
@@ -20,7 +20,7 @@ use crate::domain::task::EnvironmentKind;
 /// Changes where the same lock would be built differently.
 const FORMAT: u32 = 1;
 /// Written last: an environment without it was never finished.
-const READY: &str = "ready.json";
+pub(super) const READY: &str = "ready.json";
 /// Boots that are remembered: nodes of a cluster may share a home.
 const MOST_BOOTS: usize = 64;
 
@@ -43,27 +43,73 @@ pub(super) struct Ready {
     pub boots: Vec<String>,
 }
 
+/// What a task's lock asks for on this machine.
+pub(super) struct Plan {
+    /// The task's lock file.
+    pub lock: PathBuf,
+    pub requirements: Vec<Requirement>,
+    pub facts: Facts,
+}
+
+impl Plan {
+    pub fn of(request: &Request, home: &Path) -> Result<Self, EnvironmentError> {
+        let Some(relative) = &request.spec.requirements else {
+            return Err(EnvironmentError::NoRequirements {
+                task_dir: request.task_dir.clone(),
+            });
+        };
+        let lock = request.task_dir.join(relative);
+        let text = std::fs::read_to_string(&lock).map_err(EnvironmentError::io(&lock))?;
+        let requirements = requirements::parse(&text, &lock)?;
+        let env = client::pip_env(&request.host_env);
+        let facts = find(request.spec.python.as_deref(), &env, home)?;
+        Ok(Self {
+            lock,
+            requirements,
+            facts,
+        })
+    }
+
+    /// The environments that would do, the preferred one first.
+    pub fn hashes(&self) -> [String; 2] {
+        [LinkMode::Hardlink, LinkMode::Copy].map(|link| self.hash(link))
+    }
+
+    fn hash(&self, link: LinkMode) -> String {
+        hash(&self.requirements, &self.facts, link)
+    }
+}
+
+impl Ready {
+    /// The record of a build that was finished, whether or not it still holds.
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(folder.join(READY)).ok()?).ok()
+    }
+
+    /// It lies where it was built, and its interpreter is there.
+    pub fn stands(&self, folder: &Path) -> bool {
+        self.format == FORMAT
+            && folder.ends_with(&self.hash)
+            && self.folder == folder
+            && python(folder).exists()
+    }
+}
+
 pub(super) fn prepare(
     request: &Request,
     home: &Path,
     progress: &dyn Fn(Progress),
 ) -> Result<Environment, EnvironmentError> {
-    let Some(relative) = &request.spec.requirements else {
-        return Err(EnvironmentError::NoRequirements {
-            task_dir: request.task_dir.clone(),
-        });
-    };
-    let lock = request.task_dir.join(relative);
-    let text = std::fs::read_to_string(&lock).map_err(EnvironmentError::io(&lock))?;
-    let requirements = requirements::parse(&text, &lock)?;
-    let env = client::pip_env(&request.host_env);
-    let facts = find(request.spec.python.as_deref(), &env, home)?;
+    let plan = Plan::of(request, home)?;
     let environments = home.join("env");
-
-    let wanted = |link| hash(&requirements, &facts, link);
-    for link in [LinkMode::Hardlink, LinkMode::Copy] {
-        if let Some(ready) = finished(&environments, &wanted(link)) {
-            return Ok(environment(request, &ready, false));
+    for hash in plan.hashes() {
+        if !environments.join(&hash).join(READY).is_file() {
+            continue;
+        }
+        // held before it is looked at: nobody collects it meanwhile
+        let hold = Hold::take(&environments, &hash, &request.stop)?;
+        if let Some(ready) = finished(&environments, &hash) {
+            return Ok(environment(request, &ready, false, hold));
         }
     }
     let cache = home.join("cache").join("uv");
@@ -84,13 +130,27 @@ pub(super) fn prepare(
         ));
         LinkMode::Copy
     };
-    let hash = wanted(link);
-    let lock_path = environments.join(format!("{hash}.lock"));
+    let hash = plan.hash(link);
     let what = format!("environment {}", &hash[..12]);
+    let lock_path = lock::lock_file(&environments, &hash);
     let guard = wait_for_lock(&lock_path, &request.stop, &what, progress)?;
+    // under the lock nobody collects it
+    let hold = Hold::take(&environments, &hash, &request.stop)?;
     if let Some(ready) = finished(&environments, &hash) {
-        return Ok(environment(request, &ready, false));
+        return Ok(environment(request, &ready, false, hold));
     }
+    let cache_lock = lock::cache_lock_file(home);
+    let _cached = lock::wait(&cache_lock, Mode::Together, &request.stop, &|| {
+        progress(Progress::new(
+            Step::Wait,
+            "another process collects what the cache no longer needs: waiting for it",
+        ));
+    })?;
+    let Plan {
+        lock,
+        requirements,
+        facts,
+    } = plan;
     let labels: Vec<String> = requirements.iter().map(|r| r.label().to_string()).collect();
     let tool = tool::ensure(request, home, &facts, &labels, progress)?;
     let build = uv_build::Build {
@@ -117,7 +177,7 @@ pub(super) fn prepare(
         build_s,
         boots: boot().into_iter().collect(),
     })?;
-    Ok(environment(request, &ready, true))
+    Ok(environment(request, &ready, true, hold))
 }
 
 /// Same hash, same environment (METHOD.md section 8).
@@ -141,17 +201,20 @@ fn hash(requirements: &[Requirement], facts: &Facts, link: LinkMode) -> String {
     hex(&hasher.finalize())
 }
 
+/// The hash of what a build's folder says that it was built from.
+pub(super) fn recorded_hash(folder: &Path, ready: &Ready) -> Option<String> {
+    let lock = folder.join(uv_build::LOCK);
+    let text = std::fs::read_to_string(&lock).ok()?;
+    let requirements = requirements::parse(&text, &lock).ok()?;
+    Some(hash(&requirements, &ready.interpreter, ready.link))
+}
+
 /// The record of a finished build that still holds: it lies where it was built, its interpreter is
 /// there, and no restart since cut its files short.
 fn finished(environments: &Path, hash: &str) -> Option<Ready> {
     let folder = environments.join(hash);
-    let bytes = std::fs::read(folder.join(READY)).ok()?;
-    let mut ready: Ready = serde_json::from_slice(&bytes).ok()?;
-    let holds = ready.format == FORMAT
-        && ready.hash == hash
-        && ready.folder == folder
-        && python(&folder).exists();
-    if !holds {
+    let mut ready = Ready::read(&folder)?;
+    if !ready.stands(&folder) {
         return None;
     }
     if let Some(boot) = boot().filter(|boot| !ready.boots.contains(boot)) {
@@ -192,7 +255,7 @@ pub(super) fn python(folder: &Path) -> PathBuf {
     folder.join("venv").join("bin").join("python")
 }
 
-fn environment(request: &Request, ready: &Ready, built: bool) -> Environment {
+fn environment(request: &Request, ready: &Ready, built: bool, hold: Hold) -> Environment {
     let mut mounts = Mounts::default();
     mounts.add(&ready.folder);
     mounts.add_executable(&python(&ready.folder));
@@ -219,5 +282,6 @@ fn environment(request: &Request, ready: &Ready, built: bool) -> Environment {
         built,
         python_version: ready.interpreter.version.clone(),
         packages: ready.packages.clone(),
+        hold,
     }
 }

@@ -20,6 +20,8 @@ use super::{EnvironmentError, client};
 /// Packages of several gigabytes on a slow line are usual.
 const INSTALL_LIMIT: Duration = Duration::from_secs(2 * 3600);
 const SHORT_LIMIT: Duration = Duration::from_secs(5 * 60);
+/// What is installed, beside the virtual environment.
+pub(super) const LOCK: &str = "requirements.lock";
 
 pub(super) struct Build<'a> {
     pub request: &'a Request,
@@ -56,7 +58,7 @@ impl Build<'_> {
         remove_tree(&self.folder)?;
         std::fs::create_dir_all(&self.folder).map_err(EnvironmentError::io(&self.folder))?;
         // the very text that was hashed is what is installed, not a file that may change meanwhile
-        let own = self.folder.join("requirements.lock");
+        let own = self.folder.join(LOCK);
         let text: String = self.requirements.iter().map(Requirement::alone).collect();
         std::fs::write(&own, text).map_err(EnvironmentError::io(&own))?;
 

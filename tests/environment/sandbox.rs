@@ -14,7 +14,7 @@ use infradev::environment::{Environment, verify};
 use super::support::{FULL, Place, build};
 
 /// Runs python in a sandbox that sees the environment's mounts and nothing else.
-fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessStatus, String) {
+pub fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessStatus, String) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -33,6 +33,7 @@ pub fn environment() -> &'static Environment {
             image: None,
             pythonpath: vec![".".into()],
             env: BTreeMap::new(),
+            data: Vec::new(),
         };
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");

@@ -11,6 +11,9 @@ use crate::diff::patch::show;
 /// As many steps as Linux takes.
 const MAX_STEPS: usize = 40;
 
+/// A symlink that leads outside, and why.
+pub(in super::super) type Escape = (Vec<u8>, String);
+
 /// Every symlink of a tree with its blob.
 fn links(repo: &Repository, tree: &Tree<'_>) -> Result<BTreeMap<Vec<u8>, Oid>, git2::Error> {
     let mut found = BTreeMap::new();
@@ -23,33 +26,34 @@ fn links(repo: &Repository, tree: &Tree<'_>) -> Result<BTreeMap<Vec<u8>, Oid>, g
     Ok(found)
 }
 
-/// The first symlink of `new` that leads outside, with why. One that base has with the same
-/// target and that leads outside there already is base's affair.
-pub(super) fn first_escape(
+/// The symlinks of `new` that lead outside, with why. One that base has with the same target and
+/// that leads outside there already is base's affair.
+pub(super) fn escapes(
     repo: &Repository,
     base: &Tree<'_>,
     new: &Tree<'_>,
-) -> Result<Option<(Vec<u8>, String)>, git2::Error> {
+) -> Result<Vec<Escape>, git2::Error> {
     let now = links(repo, new)?;
+    let mut found = Vec::new();
     if now.is_empty() {
-        return Ok(None);
+        return Ok(found);
     }
     let before = links(repo, base)?;
     for (path, id) in now {
-        let Some(why) = escapes(repo, new, &path, id)? else {
+        let Some(why) = escape(repo, new, &path, id)? else {
             continue;
         };
-        if before.get(&path) == Some(&id) && escapes(repo, base, &path, id)?.is_some() {
+        if before.get(&path) == Some(&id) && escape(repo, base, &path, id)?.is_some() {
             continue;
         }
-        return Ok(Some((path, why)));
+        found.push((path, why));
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// Follows a symlink through the tree as the kernel would. A way that ends at nothing stays
 /// inside: whatever is made there is inside.
-fn escapes(
+fn escape(
     repo: &Repository,
     tree: &Tree<'_>,
     link: &[u8],
