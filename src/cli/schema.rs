@@ -7,6 +7,7 @@ use std::path::Path;
 
 use schemars::{Schema, schema_for};
 
+use super::agents::AgentsDocument;
 use super::attach::RunDocument;
 use super::check::CheckDocument;
 use super::env::EnvironmentsBuilt;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("check.json", schema_for!(CheckDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
+        ("agents.json", schema_for!(AgentsDocument)),
         ("doctor.json", schema_for!(DoctorDocument)),
         ("images.json", schema_for!(ImagesDocument)),
         ("image.json", schema_for!(ImageDocument)),

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::agent::trace::TraceUsage;
 use crate::domain::AgentEnd;
-use crate::domain::run_state::AgentState;
+use crate::domain::agent_state::AgentState;
 use crate::domain::submission::LogFormat;
 use crate::tui::backend::LogKey;
 use crate::tui::reading::Figures;
@@ -175,7 +175,9 @@ fn time(canvas: &Canvas<'_>, agent: &AgentState) -> Figure {
                 AgentEnd::Exited { code } => format!(" exit {code}"),
                 AgentEnd::Signaled { signal } => format!(" signal {signal}"),
                 AgentEnd::Limit => " limit reached".to_owned(),
-                AgentEnd::Killed { limit, .. } => format!(" {} limit reached", text::clean(limit)),
+                AgentEnd::Killed { limit, .. } => {
+                    format!(" {} limit reached", text::clean(limit.as_str()))
+                }
             };
             spans.push(canvas.span(role, words));
         }
