@@ -150,6 +150,20 @@ pub struct EnvironmentSpec {
     pub data: Vec<String>,
 }
 
+impl Default for EnvironmentSpec {
+    fn default() -> Self {
+        Self {
+            kind: EnvironmentKind::Uv,
+            requirements: None,
+            python: None,
+            image: None,
+            pythonpath: here(),
+            env: BTreeMap::new(),
+            data: Vec::new(),
+        }
+    }
+}
+
 fn here() -> Vec<String> {
     vec![".".into()]
 }

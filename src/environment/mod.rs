@@ -36,4 +36,4 @@ pub use prepare::prepare;
 pub use project::{Held, holds_project};
 pub use seal::{Change, links_work, verify};
 pub use tool::find_on_path as find_uv;
-pub use types::{Environment, LinkMode, Progress, Request, Step};
+pub use types::{Builder, Environment, LinkMode, Progress, Request, Step};

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::interpreter::Package;
 use super::lock::Hold;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
+use crate::engine::docker::{Docker, Image};
 use crate::engine::spec::Mount;
 
 /// One request: the task's `[environment]` and where things are.
@@ -26,6 +27,7 @@ pub struct Request {
     /// The environment variables that package clients see: certificates, proxies, index settings,
     /// and the `PATH` on which interpreters and uv are looked for.
     pub host_env: BTreeMap<OsString, OsString>,
+    pub builder: Builder,
     /// Set by another thread: the build stops within a second.
     pub stop: Arc<AtomicBool>,
 }
@@ -38,9 +40,20 @@ impl Request {
             task_dir: task_dir.to_path_buf(),
             home: home.to_path_buf(),
             host_env: std::env::vars_os().collect(),
+            builder: Builder::Here,
             stop: Arc::new(AtomicBool::new(false)),
         }
     }
+}
+
+/// Where an environment is built, and for what.
+#[derive(Clone, Debug, Default)]
+pub enum Builder {
+    /// On this machine, with its interpreter.
+    #[default]
+    Here,
+    /// In a container of the image, with the image's interpreter.
+    Image { docker: Docker, image: Image },
 }
 
 /// An environment that can be mounted.

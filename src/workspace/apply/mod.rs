@@ -15,5 +15,5 @@ mod whole;
 
 pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
 pub(super) use paths::check_path;
-pub use whole::{apply, apply_to};
 pub(super) use whole::apply_keeping_links;
+pub use whole::{apply, apply_to};

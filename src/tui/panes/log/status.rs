@@ -175,7 +175,9 @@ fn time(canvas: &Canvas<'_>, agent: &AgentState) -> Figure {
                 AgentEnd::Exited { code } => format!(" exit {code}"),
                 AgentEnd::Signaled { signal } => format!(" signal {signal}"),
                 AgentEnd::Limit => " limit reached".to_owned(),
-                AgentEnd::Killed { limit, .. } => format!(" {} limit reached", text::clean(limit.as_str())),
+                AgentEnd::Killed { limit, .. } => {
+                    format!(" {} limit reached", text::clean(limit.as_str()))
+                }
             };
             spans.push(canvas.span(role, words));
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ratatui::text::Line;
 
-use crate::domain::event::PatchedFile;
 use crate::domain::agent_state::{AgentState, Captured};
+use crate::domain::event::PatchedFile;
 use crate::domain::{AgentEnd, CaptureNote, RunId};
 use crate::tui::panes::words;
 use crate::tui::text;
