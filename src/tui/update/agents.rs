@@ -30,7 +30,6 @@ pub fn key(app: &mut App, key: Key) {
     match chooser.key(key) {
         Answered::Nothing => {}
         Answered::Close => app.overlay = None,
-        Answered::Refused(words) => app.complain(words),
         Answered::Start(request) => {
             app.last_agent = Some(request.clone());
             app.ask(Effect::RunAgent(request));

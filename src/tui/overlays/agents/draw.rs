@@ -25,14 +25,26 @@ const CARD: usize = 8;
 pub fn draw(app: &App, chooser: &Chooser, buf: &mut Buffer, area: Rect) {
     let width = WIDEST.min(area.width);
     let room = usize::from(width).saturating_sub(4);
-    let (list, card, below) = {
+    let (list, card, mut below, keys) = {
         // styles only: nothing is drawn yet
         let canvas = Canvas::new(app, buf, Rect::default());
-        let list = list(&canvas, chooser, room);
-        (list, card(&canvas, chooser, room), below(&canvas, chooser, room))
+        (
+            list(&canvas, chooser, room),
+            card(&canvas, chooser, room),
+            flow(settings(&canvas, chooser), room),
+            flow(keys(&canvas, chooser), room),
+        )
     };
-    let inside = list.len().max(1) + card.len() + below.len() + 2;
-    let height = u16::try_from(inside + 2).unwrap_or(area.height);
+    // borders and two rules
+    let around = 4;
+    let high = usize::from(area.height);
+    if chooser.error.is_some() && 1 + card.len() + below.len() + keys.len() + around > high {
+        // why not is worth more than what can be changed
+        below.clear();
+    }
+    below.extend(keys);
+    let inside = list.len().max(1) + card.len() + below.len();
+    let height = u16::try_from(inside + around).unwrap_or(area.height);
     let rect = window(area, width, height);
     Clear.render(rect, buf);
     let mut canvas = Canvas::new(app, buf, rect);
@@ -40,22 +52,27 @@ pub fn draw(app: &App, chooser: &Chooser, buf: &mut Buffer, area: Rect) {
     let inner = canvas.boxed(Role::BorderFocus, title, Vec::new()).area;
     let (top, bottom) = split_bottom(inner, below.len() as u16);
     put_all(&mut canvas.part(bottom), &below);
-    // the list keeps some rows, the card gets the others, the list what is left
-    let free = usize::from(top.height);
-    let least = list.len().clamp(1, LEAST_ROWS);
-    let for_card = (card.len() + 2).min(free.saturating_sub(least));
-    let (top, middle) = split_top(top, (free - for_card) as u16);
+    let least = match chooser.error {
+        Some(_) => 1,
+        None => list.len().clamp(1, LEAST_ROWS),
+    };
+    let free = usize::from(top.height).saturating_sub(least);
+    let lines = card.len().min(free);
+    let rules = (free - lines).min(2);
+    let (top, middle) = split_bottom(top, (lines + rules) as u16);
     draw_list(&mut canvas.part(top), chooser, &list);
     let mut middle = canvas.part(middle);
-    let rule = Line::from(middle.span(Role::Border, app.ui.glyphs.rule.repeat(middle.width())));
-    middle.put(0, &rule);
-    let last = middle.height().saturating_sub(1);
-    if last > 0 {
-        middle.put(last, &rule);
+    let rule = app.ui.glyphs.rule.repeat(middle.width());
+    let rule = Line::from(middle.span(Role::Border, rule));
+    if rules > 0 {
+        middle.put(0, &rule);
     }
-    let (_, lines) = split_top(middle.area, 1);
-    let (lines, _) = split_bottom(lines, 1);
-    put_all(&mut middle.part(lines), &card);
+    if rules > 1 {
+        middle.put(lines + 1, &rule);
+    }
+    let (_, text) = split_top(middle.area, rules.min(1) as u16);
+    let (text, _) = split_top(text, lines as u16);
+    put_all(&mut middle.part(text), &card);
 }
 
 fn put_all(canvas: &mut Canvas<'_>, lines: &[Line<'static>]) {
@@ -132,7 +149,10 @@ fn agent_row(canvas: &Canvas<'_>, agent: &AgentChoice, room: usize) -> Line<'sta
         mark,
         canvas.span(Role::Text, text::fit(&agent.name, 16, ellipsis)),
         canvas.dim(format!(" {}", text::fit(version, 9, ellipsis))),
-        canvas.dim(format!(" {}", text::fit(agent.network.name(), 10, ellipsis))),
+        canvas.dim(format!(
+            " net {}",
+            text::fit(agent.network.name(), 10, ellipsis)
+        )),
     ];
     let used = Line::from(spans.clone()).width() + 1;
     if used < room {
@@ -158,7 +178,11 @@ fn recording_row(canvas: &Canvas<'_>, recording: &Recording, room: usize) -> Lin
     let figures = format!("{:>9} {length:>6}", size(recording.bytes));
     let names = room.saturating_sub(text::width(&figures) + 1);
     let what_width = (names / 2).min(28);
-    let who = text::fit(&recording.who, names.saturating_sub(what_width + 1), ellipsis);
+    let who = text::fit(
+        &recording.who,
+        names.saturating_sub(what_width + 1),
+        ellipsis,
+    );
     Line::from(vec![
         canvas.span(Role::Text, text::fit(&what, what_width, ellipsis)),
         canvas.dim(format!(" {who} {figures}")),
@@ -229,8 +253,8 @@ fn pace(canvas: &Canvas<'_>, chooser: &Chooser, offer: &AgentOffer) -> String {
     }
 }
 
-/// What can be changed, and the keys.
-fn below(canvas: &Canvas<'_>, chooser: &Chooser, room: usize) -> Vec<Line<'static>> {
+/// What can be changed, each with its key.
+fn settings(canvas: &Canvas<'_>, chooser: &Chooser) -> Vec<Vec<Span<'static>>> {
     let app = canvas.app;
     let mut settings = Vec::new();
     let set = |key: &str, name: &str, value: Vec<Span<'static>>| {
@@ -276,7 +300,11 @@ fn below(canvas: &Canvas<'_>, chooser: &Chooser, room: usize) -> Vec<Line<'stati
             settings.push(set("m", "model", value));
         }
     }
-    let keys = if chooser.typing.is_some() {
+    settings
+}
+
+fn keys(canvas: &Canvas<'_>, chooser: &Chooser) -> Vec<Vec<Span<'static>>> {
+    if chooser.typing.is_some() {
         vec![canvas.hint("enter", "keeps"), canvas.hint("esc", "drops")]
     } else if chooser.starting {
         vec![vec![canvas.dim("starting…")], canvas.hint("esc", "closes")]
@@ -290,10 +318,7 @@ fn below(canvas: &Canvas<'_>, chooser: &Chooser, room: usize) -> Vec<Line<'stati
             Step::Recording => "back",
         };
         vec![canvas.hint("enter", enter), canvas.hint("esc", esc)]
-    };
-    let mut rows = flow(settings, room);
-    rows.extend(flow(keys, room));
-    rows
+    }
 }
 
 /// Groups of words in as few rows as they fit in.

@@ -18,6 +18,9 @@ const RATES: [Option<f64>; 3] = [None, Some(20.0), Some(200.0)];
 /// Rows that a page key goes.
 const PAGE: usize = 5;
 
+const NOTHING_RECORDED: &str =
+    "nothing to replay: no submission of this task has a log, and no agent worked on it yet";
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
     #[default]
@@ -57,8 +60,6 @@ pub enum Answered {
     Nothing,
     Close,
     Start(AgentRequest),
-    /// Not possible, and why.
-    Refused(String),
 }
 
 impl Chooser {
@@ -140,8 +141,12 @@ impl Chooser {
         if self.starting || self.offer.is_none() {
             return Answered::Nothing;
         }
+        self.error = None;
         match (key.code, key.ctrl) {
-            (KeyCode::Enter, _) => return self.enter(),
+            (KeyCode::Enter, _) => match self.enter() {
+                Ok(answered) => return answered,
+                Err(why) => self.error = Some(why),
+            },
             (KeyCode::Char('p'), false) => {
                 let count = self.offer.as_ref().map_or(1, |o| o.variants.len()).max(1);
                 self.variant = (self.variant + 1) % count;
@@ -190,36 +195,31 @@ impl Chooser {
             Some(Action::Bottom) => last,
             _ => return,
         };
-        if to != *at {
-            *at = to;
-            self.error = None;
-        }
+        *at = to;
     }
 
-    fn enter(&mut self) -> Answered {
+    /// Goes on with what is selected, or says why not.
+    fn enter(&mut self) -> Result<Answered, String> {
         let Some(choice) = self.choice().cloned() else {
-            return Answered::Refused("there is no agent to run".into());
+            return Err("there is no agent to run".into());
         };
         if let Some(missing) = choice.missing {
-            return Answered::Refused(missing);
+            return Err(missing);
         }
         if choice.needs_model() && self.model.trim().is_empty() {
-            let words = format!("{} must be told a model: m names one", choice.name);
-            return Answered::Refused(words);
+            return Err(format!("{} must be told a model: m names one", choice.name));
         }
         if choice.replays && self.step == Step::Agent {
             if self.offer.as_ref().is_some_and(|o| o.recordings.is_empty()) {
-                let words = "nothing to replay: no submission of this task has a log, and no agent worked on it yet";
-                return Answered::Refused(words.into());
+                return Err(NOTHING_RECORDED.into());
             }
             self.step = Step::Recording;
-            return Answered::Nothing;
+            return Ok(Answered::Nothing);
         }
         let recording = self.chosen_recording().map(|r| r.what.clone());
         let model = self.model.trim();
         self.starting = true;
-        self.error = None;
-        Answered::Start(AgentRequest {
+        Ok(Answered::Start(AgentRequest {
             task: self.task.clone(),
             agent: choice.name,
             limit_s: self.limit_s,
@@ -227,6 +227,6 @@ impl Chooser {
             model: (choice.takes_model && !model.is_empty()).then(|| model.to_owned()),
             recording: recording.filter(|_| choice.replays),
             rate: self.rate().filter(|_| choice.replays),
-        })
+        }))
     }
 }
