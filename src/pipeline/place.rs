@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::ground::Ground;
 use super::suite::{Sandboxes, reporter_mount};
 use crate::engine::local::LocalOptions;
-use crate::engine::{Access, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec};
+use crate::engine::{Access, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec, User};
 
 /// Where a sandbox sees the work tree.
 pub const WORKTREE: &str = "/workspace";
@@ -61,6 +61,7 @@ impl Place {
                 devices: equipment.devices,
                 image: None,
                 gpus: Vec::new(),
+                user: User::default(),
             },
             unisolated_env: equipment.unisolated_env,
             scratch: ground.scratch.clone(),
