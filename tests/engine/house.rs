@@ -8,7 +8,7 @@ use infradev::engine::docker::{CPU_IMAGE, Docker, Owner};
 use infradev::engine::local::LocalOptions;
 use infradev::engine::{
     Access, Engine, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
-    SandboxSpec, Stream,
+    SandboxSpec, Stream, User,
 };
 use tempfile::TempDir;
 
@@ -47,6 +47,7 @@ pub fn spec() -> SandboxSpec {
         devices: Vec::new(),
         image: None,
         gpus: Vec::new(),
+        user: User::default(),
     }
 }
 
