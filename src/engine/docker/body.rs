@@ -1,6 +1,7 @@
 //! What the daemon is asked to create.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use bollard::models::{
     ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
@@ -19,6 +20,9 @@ const MEMORY_MARGIN: u64 = 512 << 20;
 const CPU_SHARES: i64 = 1024;
 /// As on the local engine: when the machine runs out of memory, a sandbox goes before the worker.
 const OOM_SCORE: i64 = 300;
+
+/// There where the kernel knows IPv6.
+const NO_IPV6: &str = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
 
 /// Not even readable; the runtime's own list, and what the local engine covers besides.
 const MASKED: [&str; 17] = [
@@ -100,6 +104,9 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
         Network::Loopback => "none",
         Network::Host => "host",
     };
+    // as on the local engine, whose loopback has both; daemons switch one off
+    let sysctls = (spec.network == Network::Loopback && Path::new(NO_IPV6).exists())
+        .then(|| HashMap::from([("net.ipv6.conf.all.disable_ipv6".into(), "0".into())]));
     let memory = signed(limits.memory_bytes.saturating_add(MEMORY_MARGIN));
     HostConfig {
         network_mode: Some(network.into()),
@@ -111,6 +118,7 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         userns_mode: daemon.remapped.then(|| "host".into()),
         init: Some(false),
+        sysctls,
         memory: Some(memory),
         // none beside it
         memory_swap: Some(memory),
