@@ -1,6 +1,8 @@
-//! The local engine against the real machine: namespaces, limits, kills. Each test is bounded by
-//! the patience of what it waits for.
+//! Both engines against the real machine: namespaces, containers, limits, kills. Each test is
+//! bounded by the patience of what it waits for.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
 
 #[path = "engine/basics.rs"]
 mod basics;

@@ -161,32 +161,58 @@ fn load_submissions(dir: &Path, problems: &mut Vec<Problem>) -> Vec<Submission> 
 
 /// Reads and parses a TOML file; what is wrong becomes a problem with its line.
 fn read_toml<T: DeserializeOwned>(file: &Path, problems: &mut Vec<Problem>) -> Option<(String, T)> {
-    let mut problem = |line, message: String, mend: &str| {
-        problems.push(Problem {
-            severity: Severity::Error,
-            file: file.to_path_buf(),
-            line,
-            message,
-            mend: mend.into(),
-        });
-        None
-    };
+    let text = read_text(file, problems)?;
+    let value = parse_toml(file, &text, problems)?;
+    Some((text, value))
+}
+
+fn add(problems: &mut Vec<Problem>, file: &Path, line: Option<usize>, message: String, mend: &str) {
+    problems.push(Problem {
+        severity: Severity::Error,
+        file: file.to_path_buf(),
+        line,
+        message,
+        mend: mend.into(),
+    });
+}
+
+/// The text of a file, if it is one.
+pub(crate) fn read_text(file: &Path, problems: &mut Vec<Problem>) -> Option<String> {
     let bytes = match std::fs::read(file) {
         Ok(bytes) => bytes,
-        Err(e) => return problem(None, e.to_string(), "make the file readable"),
+        Err(e) => {
+            add(
+                problems,
+                file,
+                None,
+                e.to_string(),
+                "make the file readable",
+            );
+            return None;
+        }
     };
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text),
         Err(e) => {
             let at = e.utf8_error().valid_up_to();
             let line = memchr::memchr_iter(b'\n', &e.as_bytes()[..at]).count() + 1;
-            return problem(Some(line), "not UTF-8".into(), "save the file as UTF-8");
+            let mend = "save the file as UTF-8";
+            add(problems, file, Some(line), "not UTF-8".into(), mend);
+            None
         }
-    };
-    match toml::from_str(&text) {
-        Ok(value) => Some((text, value)),
+    }
+}
+
+/// `file` is for messages.
+pub(crate) fn parse_toml<T: DeserializeOwned>(
+    file: &Path,
+    text: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    match toml::from_str(text) {
+        Ok(value) => Some(value),
         Err(e) => {
-            let line = e.span().map(|span| line_at(&text, span.start));
+            let line = e.span().map(|span| line_at(text, span.start));
             let message = e.message().trim().to_string();
             let mend = if message.contains("unknown field") {
                 "remove the key or correct its name"
@@ -195,7 +221,8 @@ fn read_toml<T: DeserializeOwned>(file: &Path, problems: &mut Vec<Problem>) -> O
             } else {
                 "see the schema in assets/schema/"
             };
-            problem(line, message, mend)
+            add(problems, file, line, message, mend);
+            None
         }
     }
 }

@@ -10,4 +10,6 @@ mod locate;
 mod problem;
 
 pub use load::{Catalog, Loaded, load_task};
+pub(crate) use load::{parse_toml, read_text};
+pub(crate) use locate::{Step, line_of};
 pub use problem::{CatalogError, Problem, Severity};

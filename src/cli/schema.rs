@@ -7,10 +7,13 @@ use std::path::Path;
 
 use schemars::{Schema, schema_for};
 
+use super::agents::AgentsDocument;
 use super::attach::RunDocument;
 use super::check::CheckDocument;
 use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
+use super::gc::GcDocument;
+use super::image::{ImageDocument, ImagesDocument};
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
@@ -34,7 +37,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("check.json", schema_for!(CheckDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
+        ("agents.json", schema_for!(AgentsDocument)),
         ("doctor.json", schema_for!(DoctorDocument)),
+        ("images.json", schema_for!(ImagesDocument)),
+        ("image.json", schema_for!(ImageDocument)),
+        ("gc.json", schema_for!(GcDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
         ("trace.json", schema_for!(TraceDocument)),
         ("env-list.json", schema_for!(EnvironmentsDocument)),

@@ -16,6 +16,8 @@ pub struct AgentState {
     pub network: NetworkMode,
     /// Hosts that it asked for and that were refused, each once.
     pub refused: Vec<String>,
+    /// Files, added and deleted lines so far, from its tree.
+    pub changed: Option<(usize, usize, usize)>,
     pub end: Option<AgentEnd>,
     pub duration_s: Option<f64>,
 }
@@ -76,6 +78,7 @@ impl RunState {
                     limit_s: *limit_s,
                     network: *network,
                     refused: Vec::new(),
+                    changed: None,
                     end: None,
                     duration_s: None,
                 });
@@ -84,6 +87,15 @@ impl RunState {
                 self.say(at_s, Level::Warn, format!("network: {host} refused"));
                 if let Some(agent) = &mut self.agent {
                     agent.refused.push(host.clone());
+                }
+            }
+            Event::AgentChanged {
+                files,
+                added,
+                deleted,
+            } => {
+                if let Some(agent) = &mut self.agent {
+                    agent.changed = Some((*files, *added, *deleted));
                 }
             }
             Event::AgentEnded {

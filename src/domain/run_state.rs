@@ -14,7 +14,6 @@ pub struct RunState {
     pub first_at_s: Option<f64>,
     pub last_at_s: Option<f64>,
     pub engine: Option<EngineKind>,
-    pub isolated: Option<bool>,
     pub stage: Option<(Stage, Subject)>,
     /// When that stage began.
     pub stage_since_s: Option<f64>,
@@ -138,17 +137,15 @@ impl RunState {
                     );
                 }
             }
-            Event::EngineChosen {
-                engine,
-                isolated,
-                why,
-            } => {
+            Event::EngineChosen { engine, image, why } => {
                 self.engine = Some(*engine);
-                self.isolated = Some(*isolated);
+                let image = image
+                    .as_ref()
+                    .map_or(String::new(), |i| format!(", image {i}"));
                 self.say(
                     at_s,
                     Level::Info,
-                    format!("engine {}: {why}", engine.name()),
+                    format!("engine {}: {why}{image}", engine.name()),
                 );
             }
             Event::EnvironmentReady {
@@ -233,6 +230,7 @@ impl RunState {
             Event::Log { level, text } => self.say(at_s, *level, text.clone()),
             Event::AgentStarted { .. }
             | Event::HostRefused { .. }
+            | Event::AgentChanged { .. }
             | Event::AgentEnded { .. }
             | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
             Event::PatchApplied {

@@ -13,6 +13,7 @@
 //! - [`text`], [`ansi`] untrusted text made safe
 //! - [`highlight`] syntax colours on a worker thread
 //! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
+//! - [`reading`] the shown log read on: entries, arrival times, figures
 //! - [`term`] entering and leaving the terminal, signals, hang-ups
 
 pub mod action;
@@ -31,6 +32,7 @@ pub mod msg;
 pub mod overlays;
 pub mod panes;
 pub mod possible;
+pub mod reading;
 pub mod run;
 pub mod state;
 pub mod term;

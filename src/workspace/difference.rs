@@ -1,6 +1,4 @@
-//! The difference of two trees as a patch, and the capture of a work tree.
-
-use std::path::Path;
+//! The difference of two trees as a patch.
 
 use git2::{Delta, DiffOptions, Oid, Patch};
 
@@ -78,13 +76,6 @@ impl Snapshot {
             found.files.push(stat);
         }
         Ok(found)
-    }
-
-    /// What a work tree changed over base, whatever git would make of it: untracked, staged,
-    /// committed and ignored files alike. Empty: nothing.
-    pub fn capture(&self, work: &Path) -> Result<TreeDiff, WorkspaceError> {
-        let now = self.import_dir(work)?;
-        self.diff_trees(self.tree(), now)
     }
 }
 

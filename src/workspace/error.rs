@@ -35,6 +35,11 @@ pub enum WorkspaceError {
     NotEmpty { path: PathBuf },
     #[error("{name} in a tree is refused: it would leave the folder or hide in it")]
     BadName { name: String },
+    #[error(
+        "the patch captured from {work} does not make its tree again: {why}; this is a fault of ours",
+        work = .work.display()
+    )]
+    Unproven { work: PathBuf, why: String },
     #[error("{path} does not name a folder below the work tree")]
     BadFolder { path: String },
 }

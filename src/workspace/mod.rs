@@ -7,6 +7,7 @@
 //! Everything blocks; callers in async code use `spawn_blocking`. No git binary is needed.
 
 mod apply;
+mod capture;
 mod difference;
 mod edit;
 mod error;
@@ -14,6 +15,7 @@ mod hash;
 mod import;
 mod lock;
 mod origin;
+mod repository;
 mod restore;
 mod snapshot;
 mod suite;
@@ -22,11 +24,13 @@ mod walk;
 mod write;
 
 pub use apply::{Applied, AppliedFile, ApplyError, Method, Refused, apply, apply_to};
+pub use capture::Capture;
 pub use difference::{FileStat, TreeDiff};
 pub use error::{Absent, WorkspaceError};
 pub use git2::Oid as TreeId;
 pub use hash::hash_tree;
 pub use origin::{Mirrors, Origin};
+pub use repository::GIT_ENVIRONMENT;
 pub use restore::{Action, Restored, restore_configuration};
 pub use snapshot::Snapshot;
 pub use suite::{Replaced, replace_suite};

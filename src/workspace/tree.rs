@@ -173,7 +173,7 @@ pub(super) fn find(
     Ok(None)
 }
 
-fn find_name(tree: &Tree<'_>, name: &[u8]) -> Option<(i32, Oid)> {
+pub(super) fn find_name(tree: &Tree<'_>, name: &[u8]) -> Option<(i32, Oid)> {
     tree.get_name_bytes(name).map(|e| (e.filemode(), e.id()))
 }
 

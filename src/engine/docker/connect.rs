@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bollard::models::SystemInfo;
 use bollard::{API_DEFAULT_VERSION, ClientVersion};
 
 use super::call::{CALL_PATIENCE, within};
@@ -28,6 +29,8 @@ pub struct Daemon {
     pub remapped: bool,
     /// Mounts need a label, unless a container goes without.
     pub labelled: bool,
+    /// It has a way to give NVIDIA GPUs to containers; whether there are any is another question.
+    pub gpus: bool,
 }
 
 /// Starts sandboxes in containers of one daemon, for one owner.
@@ -76,6 +79,7 @@ impl Docker {
                 });
             }
         };
+        let gpus = knows_gpus(&info);
         let options = info.security_options.unwrap_or_default();
         let option = |name: &str| {
             let named = format!("name={name}");
@@ -89,6 +93,7 @@ impl Docker {
             rootless: option("rootless"),
             remapped: option("userns"),
             labelled: option("selinux"),
+            gpus,
             socket: found.socket,
             api: found.api,
             podman: found.podman,
@@ -111,6 +116,17 @@ impl Docker {
     pub fn daemon(&self) -> &Daemon {
         &self.daemon
     }
+}
+
+/// A runtime for NVIDIA GPUs, devices found by their CDI description, or the toolkit's hook, which
+/// the daemon finds by itself: it runs on this machine.
+fn knows_gpus(info: &SystemInfo) -> bool {
+    const HOOK: &str = "/usr/bin/nvidia-container-runtime-hook";
+    let runtimes = info.runtimes.iter().flatten();
+    let devices = info.discovered_devices.iter().flatten();
+    runtimes.into_iter().any(|(name, _)| name == "nvidia")
+        || (devices.filter_map(|d| d.id.as_deref())).any(|id| id.starts_with("nvidia.com/gpu"))
+        || Path::new(HOOK).exists()
 }
 
 /// In the newest version of the interface that both sides speak. (The client's own negotiation asks

@@ -1,6 +1,8 @@
 //! Images of the daemon.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use bollard::query_parameters::ListImagesOptionsBuilder;
 
 use super::Docker;
 use super::call::{CALL_PATIENCE, is_missing, within};
@@ -42,5 +44,26 @@ impl Docker {
             size_bytes: found.size.unwrap_or(0).try_into().unwrap_or(0),
             architecture: found.architecture.unwrap_or_default(),
         }))
+    }
+
+    /// The names of the base images that the daemon has, with their tags, in order.
+    pub async fn base_images(&self) -> Result<Vec<String>, EngineError> {
+        let ours = HashMap::from([("reference", vec!["infradev/base"])]);
+        let options = ListImagesOptionsBuilder::new().filters(&ours).build();
+        let listed = self
+            .call("listing images", self.client.list_images(Some(options)))
+            .await?;
+        let mut names: Vec<String> = listed
+            .into_iter()
+            .flat_map(|image| image.repo_tags)
+            // podman names its own registry
+            .filter_map(|name| {
+                name.split_at_checked(name.find("infradev/base:")?)
+                    .map(|(_, own)| own.to_owned())
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
     }
 }

@@ -14,13 +14,17 @@
 //! - [`start`], [`body`], [`mounts`], [`streams`]: a sandbox in a container
 //! - [`container`]: its end, and who brought it about
 //! - [`reap`]: what dead workers left
+//! - [`import`], [`base`], [`debootstrap`]: the base image, made from Debian packages
 
+mod base;
 mod body;
 mod call;
 mod connect;
 mod container;
+mod debootstrap;
 mod find;
 mod image;
+mod import;
 mod mounts;
 mod owner;
 mod reap;
@@ -31,6 +35,7 @@ mod unavailable;
 pub use connect::{Daemon, Docker};
 pub use find::{ASK_LIMIT, Api, Found, ask, find, places};
 pub use image::Image;
+pub use import::{ImportError, ImportOptions, Progress};
 pub use owner::Owner;
 pub use reap::Leftover;
 pub use unavailable::DockerUnavailable;

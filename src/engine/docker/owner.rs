@@ -71,7 +71,7 @@ fn host() -> String {
 
 /// When a process started, in ticks since boot; `None` when it is not there, or is dead and only
 /// waits for its parent.
-fn start_of(pid: u32) -> Option<String> {
+pub(super) fn start_of(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // the name in parentheses may hold anything
     let (_, rest) = stat.rsplit_once(')')?;

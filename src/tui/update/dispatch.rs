@@ -7,7 +7,7 @@ use crate::tui::msg::Msg;
 use crate::tui::overlays::Overlay;
 use crate::tui::state::App;
 
-use super::{answers, keys, prompts, scroll, target};
+use super::{answers, keys, logs, prompts, scroll};
 
 /// Seconds between looks at runs whose worker may have died: that leaves no trace in the store.
 const LIVENESS_S: f64 = 2.0;
@@ -93,7 +93,7 @@ fn changed(app: &mut App, change: &Change) {
                     from,
                 });
             }
-            target::read_on(app);
+            logs::read_on(app);
         }
     }
 }

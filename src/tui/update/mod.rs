@@ -5,6 +5,7 @@ mod answers;
 mod diffs;
 mod dispatch;
 mod keys;
+mod logs;
 mod prompts;
 mod scroll;
 mod target;

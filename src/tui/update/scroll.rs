@@ -23,10 +23,13 @@ fn inner(app: &App, pane: PaneKind) -> (usize, usize) {
         .find(|(kind, _)| *kind == pane)
         .map(|(_, rect)| *rect)
         .unwrap_or_default();
-    (
-        usize::from(rect.width.saturating_sub(2)),
-        usize::from(rect.height.saturating_sub(2)),
-    )
+    let width = usize::from(rect.width.saturating_sub(2));
+    let height = usize::from(rect.height.saturating_sub(2));
+    let below = match pane {
+        PaneKind::Log => log_pane::status::height(app, width, height),
+        _ => 0,
+    };
+    (width, height - below)
 }
 
 /// How far a movement goes in a list of `len` from `at`.

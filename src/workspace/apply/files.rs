@@ -305,11 +305,11 @@ impl Work<'_> {
             }
         })?;
         let tree = self.repo.find_tree(id).map_err(git())?;
-        if let Some((path, why)) = links::first_escape(self.repo, self.base, &tree).map_err(git())?
-        {
+        let escapes = links::escapes(self.repo, self.base, &tree).map_err(git())?;
+        if let Some(links::Escape { path, why, .. }) = escapes.first() {
             return Err(Refused::apply(
-                self.line_of(&path),
-                format!("the symlink {} is refused: {why}", show(&path)),
+                self.line_of(path),
+                format!("the symlink {} is refused: {why}", show(path)),
             ));
         }
         Ok(id)

@@ -7,7 +7,7 @@ const MAX_PATH: usize = 3000;
 const MAX_NAME: usize = 255;
 
 /// Why a path of a patch is refused.
-pub(super) fn check_path(path: &[u8]) -> Result<(), String> {
+pub(in super::super) fn check_path(path: &[u8]) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("the path {} is refused: {why}", show(path)));
     if path.is_empty() {
         return refuse("it is empty");

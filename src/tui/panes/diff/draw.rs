@@ -100,6 +100,12 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 rows.push(Line::from(canvas.span(Role::Bad, line)));
             }
         }
+        Some(_) if app.diff.awaits => {
+            rows.push(Line::from(canvas.dim("the agent is at work")));
+            rows.push(Line::from(
+                canvas.dim("what it changed is captured when it ends"),
+            ));
+        }
         Some(_) if app.diff.loading => rows.push(Line::from(canvas.dim("comparing…"))),
         Some(comparison) => {
             let words = format!(

@@ -1,6 +1,6 @@
 //! A card about what is selected: the task, where the submission came from, how its run stands.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::domain::{Source, Task};
 use crate::tui::backend::RunSummary;
@@ -9,6 +9,7 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, figures};
 
+use super::agent;
 use super::state::Node;
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -38,6 +39,12 @@ pub fn draw(canvas: &mut Canvas<'_>) {
             let run = app.target.run.as_ref().and_then(|id| app.summary(id));
             if let Some(run) = run {
                 run_rows(canvas, run, width, &mut rows);
+            }
+            if let Source::Agent { run, .. } = source {
+                agent::rows(canvas, run, width, &mut rows);
+            }
+            if let Some(run) = run {
+                rows.push(id_row(canvas, run, width));
             }
         }
     }
@@ -122,9 +129,9 @@ fn source_rows(
                 canvas.app.ui.glyphs.ellipsis,
             ))));
         }
-        Source::Agent { name, .. } => {
-            rows.push(Line::from(canvas.span(Role::Strong, name.clone())));
-            rows.push(Line::from(canvas.dim(cut("an agent that works here"))));
+        Source::Agent { name, run } => {
+            let who = agent::who(canvas, name, run);
+            rows.push(Line::from(canvas.span(Role::Strong, cut(&who))));
         }
         Source::Submission { name } => {
             let Some(submission) = task.submission(name) else {
@@ -167,7 +174,10 @@ fn source_rows(
 
 fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<Line<'static>>) {
     let app = canvas.app;
-    rows.push(Line::default());
+    // an agent's rows are many: its verdict comes first
+    if !matches!(run.source, Source::Agent { .. }) {
+        rows.push(Line::default());
+    }
     let (word, role) = words::standing(app, run);
     let mut first = vec![canvas.span(role, word)];
     for badge in &run.badges {
@@ -187,9 +197,13 @@ fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<
             rows.push(Line::from(canvas.span(Role::Fault, line)));
         }
     }
-    let id = text::cut(&run.id.0, width.saturating_sub(4), app.ui.glyphs.ellipsis);
-    rows.push(Line::from(vec![
-        canvas.dim("run "),
-        Span::styled(id, canvas.style(Role::Dim)),
-    ]));
+}
+
+fn id_row(canvas: &Canvas<'_>, run: &RunSummary, width: usize) -> Line<'static> {
+    let engine = run
+        .engine
+        .map_or_else(String::new, |engine| format!(" · {}", engine.name()));
+    let room = width.saturating_sub(4 + text::width(&engine));
+    let id = text::cut(&run.id.0, room, canvas.app.ui.glyphs.ellipsis);
+    Line::from(canvas.dim(format!("run {id}{engine}")))
 }
