@@ -14,6 +14,6 @@ mod text;
 mod whole;
 
 pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
+pub(super) use links::{Escape, escapes};
 pub(super) use paths::check_path;
 pub use whole::{apply, apply_to};
-pub(super) use whole::apply_keeping_links;
