@@ -13,7 +13,7 @@ mod paths;
 mod text;
 mod whole;
 
-pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
 pub(super) use links::{Escape, escapes};
+pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
 pub(super) use paths::check_path;
 pub use whole::{apply, apply_to};
