@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+use infradev::agent::{relay, replay};
 use infradev::engine::local;
 
 fn main() -> ExitCode {
-    // the two halves of a sandbox come before everything else: they start in milliseconds, and
-    // one of them must never have a second thread
+    // what runs in a sandbox comes before everything else: it starts in milliseconds, and one half
+    // of a sandbox must never have a second thread
     match std::env::args_os()
         .nth(1)
         .as_deref()
@@ -14,6 +15,8 @@ fn main() -> ExitCode {
     {
         Some("__sandbox") => local::supervisor_main(),
         Some("__init") => local::init_main(),
+        Some("__relay") => relay::relay_main(),
+        Some("__replay") => replay::replay_main(),
         _ => infradev::cli::main(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::claims::check_claims;
 use super::locate::{Step, line_of};
 use super::problem::{Problem, Severity};
-use crate::domain::task::{EnvironmentKind, SuiteSpec, stays_inside};
+use crate::domain::task::{EnvironmentKind, SuiteSpec, names_data, stays_inside};
 use crate::domain::{ADDRESS_FORMS, Address, Submission, Suite, Task};
 
 use Step::{Index, Key};
@@ -216,6 +216,20 @@ fn check_environment(c: &mut Checker<'_>, task: &Task) {
                 format!("{path:?} leaves the work tree"),
                 "give a relative path without ..",
             );
+        }
+    }
+    // whether it is there depends on the home: a run tells
+    let mut seen = HashSet::new();
+    for (i, name) in env.data.iter().enumerate() {
+        let at = [Key("environment"), Key("data"), Index(i)];
+        if !names_data(name) {
+            let message = format!("{name:?} cannot name data");
+            let mend = "use letters, digits, '.', '_' and '-': the name of an entry of the home's cache/data";
+            c.error(&at, message, mend);
+        }
+        if !seen.insert(name) {
+            let message = format!("{name:?} is listed twice");
+            c.error(&at, message, "remove one of the two");
         }
     }
 }

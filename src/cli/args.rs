@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::domain::{EngineChoice, SuiteChoice};
+use crate::domain::{EngineChoice, NetworkMode, SuiteChoice};
 
 /// A terminal workbench for measuring whether coding agents can make large changes to AI
 /// infrastructure. Without a subcommand it opens the workbench.
@@ -44,6 +44,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
+    /// Let an agent work on a task, and grade what it leaves.
+    Run(AgentArgs),
+    /// List the agents that can be run, and what they need.
+    Agents(Json),
     /// Run gold several times: what it collects and passes, what is flaky or skipped, recorded with
     /// the machine in the task's folder.
     Calibrate(CalibrateArgs),
@@ -59,6 +63,14 @@ pub enum Command {
     Doctor(Json),
     /// One reading of the GPUs, their processes and the machine.
     Gpu(GpuArgs),
+    /// The shared environments of the home: list, build, check, clean up, count.
+    #[command(subcommand)]
+    Env(EnvCommand),
+    /// The base images of the docker engine.
+    #[command(subcommand)]
+    Image(ImageCommand),
+    /// Remove the containers that dead workers left, and nothing else.
+    Gc(GcArgs),
     /// Read an agent's log: commands, edits, tokens, and how it ended.
     Trace(TraceArgs),
     /// Execute a run directory. Started by the other commands; one worker per run.
@@ -76,11 +88,76 @@ pub struct Json {
     pub json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+pub enum ImageCommand {
+    /// Make the CPU base image from Debian packages: as root, with debootstrap, without a registry.
+    Import(ImportArgs),
+    /// List the base images that the container engine has, and how the others are made.
+    List(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// A mirror of Debian instead of the one that this machine's apt uses.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct GpuArgs {
     /// Read once and end; the workbench shows them as they go.
     #[arg(long, required = true)]
     pub once: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum EnvCommand {
+    /// Which there are, which tasks use them, and when each was last used.
+    List(Json),
+    /// Build the environments of tasks, as a run would. All of them where none is named.
+    Build(CheckArgs),
+    /// Read environments again: does each still hold what was sealed, and who else could change it?
+    /// All of them where none is named.
+    Check(EnvCheckArgs),
+    /// Remove what no task wants and nobody used lately, and what killed builds left.
+    Gc(EnvGcArgs),
+    /// What environments and their cache take on disk, and what sharing saves.
+    Usage(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct EnvCheckArgs {
+    /// An environment's hash, or the beginning of it; none: all.
+    #[arg(value_name = "HASH")]
+    pub hashes: Vec<String>,
+    /// Remove what is not as it was sealed, in the cache as well: the next run builds it anew.
+    #[arg(long)]
+    pub discard: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EnvGcArgs {
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// An environment that no task wants goes when nobody used it for so long.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub days: u32,
     #[arg(long)]
     pub json: bool,
 }
@@ -134,6 +211,46 @@ pub struct GradeArgs {
     pub cases: Vec<String>,
     #[command(flatten)]
     pub running: Running,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    pub task: String,
+    /// An agent by name; `infradev agents` lists them.
+    #[arg(long, value_name = "NAME")]
+    pub agent: String,
+    /// Wall time of the agent ("2h30m", "90s"); where it ends, what is there is graded. Absent: the
+    /// task's own.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub limit: Option<f64>,
+    /// The prompt's variant: full is the task's prompt.md, NAME its prompt.NAME.md.
+    #[arg(long, value_name = "VARIANT", default_value = "full")]
+    pub prompt: String,
+    /// The model, where the agent takes one.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The network instead of the agent's own.
+    #[arg(long, value_name = "MODE")]
+    pub network: Option<NetworkMode>,
+    /// replay: a submission of the task, a run, or a log file.
+    #[arg(long, value_name = "WHAT")]
+    pub recording: Option<String>,
+    /// replay: this many lines a second instead of the recorded times.
+    #[arg(long, value_name = "LINES")]
+    pub rate: Option<f64>,
+    #[command(flatten)]
+    pub running: Running,
+}
+
+/// A time as people write it, in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let mend = "give a time such as 2h30m, 45m or 90s";
+    let time: jiff::SignedDuration = text.parse().map_err(|e| format!("{e}; {mend}"))?;
+    let seconds = time.as_secs_f64();
+    if !(1.0..=30.0 * 86400.0).contains(&seconds) {
+        return Err(format!("it must lie between 1s and 30 days; {mend}"));
+    }
+    Ok(seconds)
 }
 
 #[derive(Debug, Args)]

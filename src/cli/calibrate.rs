@@ -10,10 +10,8 @@ use crate::store::made_calibration;
 
 pub fn run(context: &Context, args: &CalibrateArgs) -> Result<Exit, Failure> {
     let task = context.catalog()?.usable(&args.task)?;
-    let work = Work::Calibrate { runs: args.runs };
-    let gold = Source::Gold;
-    let Some((run, exit, state)) =
-        carry_out(context, &task, gold, work, Vec::new(), &args.running)?
+    let order = (Source::Gold, Work::Calibrate { runs: args.runs }, None);
+    let Some((run, exit, state)) = carry_out(context, &task, order, Vec::new(), &args.running)?
     else {
         return Ok(Exit::Yes);
     };

@@ -8,8 +8,8 @@ use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
-    attach, calibrate, cancel, check, doctor, gpu, grade, output, resume, runs, schema, tasks,
-    trace, workbench, worker,
+    agents, attach, calibrate, cancel, check, doctor, env, gc, gpu, grade, image, output, resume,
+    run_agent, runs, schema, tasks, trace, workbench, worker,
 };
 
 /// The whole program.
@@ -44,6 +44,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Tasks(args)) => tasks::run(&context, args.json),
         Some(Command::Check(args)) => check::run(&context, &args),
         Some(Command::Grade(args)) => grade::run(&context, args),
+        Some(Command::Run(args)) => run_agent::run(&context, args),
+        Some(Command::Agents(args)) => agents::run(&context, args.json),
         Some(Command::Calibrate(args)) => calibrate::run(&context, &args),
         Some(Command::Runs(args)) => runs::run(&context, args.json),
         Some(Command::Attach(args)) => attach::run(&context, &args),
@@ -51,6 +53,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Resume(args)) => resume::run(&context, &args),
         Some(Command::Doctor(args)) => doctor::run(&context, args.json),
         Some(Command::Gpu(args)) => gpu::run(&context, &args),
+        Some(Command::Env(command)) => env::run(&context, &command),
+        Some(Command::Image(command)) => image::run(&context, command),
+        Some(Command::Gc(args)) => gc::run(&context, &args),
         Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Worker { run_dir }) => worker::run(&context, &run_dir),
         Some(Command::Schema { dir }) => schema::run(&dir),

@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
+use crate::agent::adapter::AdapterError;
 use crate::catalog::CatalogError;
-use crate::launch::{LaunchError, OrderError};
+use crate::environment::EnvironmentError;
+use crate::launch::{AgentLaunchError, LaunchError, OrderError};
 use crate::store::StoreError;
 
 /// The meaning of an exit code, the same for every subcommand.
@@ -81,9 +83,34 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<EnvironmentError> for Failure {
+    fn from(e: EnvironmentError) -> Self {
+        if e.is_input() {
+            Self::input(e.to_string())
+        } else {
+            Self::machinery(e.to_string())
+        }
+    }
+}
+
 impl From<LaunchError> for Failure {
     fn from(e: LaunchError) -> Self {
         Self::machinery(e.to_string())
+    }
+}
+
+impl From<AdapterError> for Failure {
+    fn from(e: AdapterError) -> Self {
+        Self::input(e.to_string())
+    }
+}
+
+impl From<AgentLaunchError> for Failure {
+    fn from(e: AgentLaunchError) -> Self {
+        match e {
+            AgentLaunchError::Store(e) => e.into(),
+            e => Self::input(e.to_string()),
+        }
     }
 }
 

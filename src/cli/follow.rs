@@ -29,7 +29,7 @@ pub fn follow(run: &RunDir, owner: bool) -> Result<Ended, Failure> {
         }
     })?;
     watch.add(run.path())?;
-    on_interrupt(sender)?;
+    on_interrupt(move || sender.send(Wake::Interrupted).is_ok())?;
     let created_s = run.manifest()?.created_s;
     let mut tail = Tail::new(&run.journal_path());
     let mut state = RunState::default();
@@ -80,7 +80,8 @@ enum Wake {
     Interrupted,
 }
 
-fn on_interrupt(sender: mpsc::Sender<Wake>) -> Result<(), Failure> {
+/// Calls `act` at each Ctrl-C until it answers that nobody is there any more.
+pub fn on_interrupt(act: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -88,7 +89,7 @@ fn on_interrupt(sender: mpsc::Sender<Wake>) -> Result<(), Failure> {
     std::thread::spawn(move || {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
-                if sender.send(Wake::Interrupted).is_err() {
+                if !act() {
                     return;
                 }
             }

@@ -6,53 +6,49 @@ use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
 use crate::domain::run_state::RunState;
-use crate::domain::{CaseId, EngineChoice, Source, Task, Work};
-use crate::launch;
+use crate::domain::{CaseId, Source, Task, Work};
+use crate::launch::{self, AgentLaunch};
 use crate::store::{RunDir, Summary};
 
 pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
     let task = context.catalog()?.usable(&args.task)?;
     let source = source(&task, &args.what)?;
     let only = args.cases.into_iter().map(CaseId).collect();
-    let Some((run, exit, state)) =
-        carry_out(context, &task, source, Work::Grade, only, &args.running)?
-    else {
-        return Ok(Exit::Yes);
-    };
+    let order = (source, Work::Grade, None);
+    match carry_out(context, &task, order, only, &args.running)? {
+        Some(done) => show(&done, args.running.json),
+        None => Ok(Exit::Yes),
+    }
+}
+
+/// A finished grade, as a line or as its document.
+pub(super) fn show((run, exit, state): &Done, json: bool) -> Result<Exit, Failure> {
     if let Some(grade) = &state.grade {
-        if args.running.json {
+        if json {
             output::document(grade)?;
         } else {
-            let summary = Summary::of(&run)?;
+            let summary = Summary::of(run)?;
             output::line(&output::safe(&super::runs::line(&summary)));
         }
     }
-    Ok(exit)
+    Ok(*exit)
 }
 
-fn engine_is_here(engine: EngineChoice) -> Result<(), Failure> {
-    if engine == EngineChoice::Docker {
-        return Err(Failure::input(
-            "the docker engine is not part of this version; use --engine local (or auto)",
-        ));
-    }
-    Ok(())
-}
+/// A run that came to its end.
+pub(super) type Done = (RunDir, Exit, RunState);
 
 /// Starts a run and follows it to its end; `None`: it was only to be started.
 pub(super) fn carry_out(
     context: &Context,
     task: &Task,
-    source: Source,
-    work: Work,
+    (source, work, agent): (Source, Work, Option<AgentLaunch>),
     only: Vec<CaseId>,
     running: &Running,
-) -> Result<Option<(RunDir, Exit, RunState)>, Failure> {
-    engine_is_here(running.engine)?;
+) -> Result<Option<Done>, Failure> {
     let order = launch::Order {
         source,
         work,
-        agent: None,
+        agent,
         suites: running.suite,
         engine: running.engine,
         ranks: running.ranks,

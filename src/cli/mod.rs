@@ -2,6 +2,7 @@
 //!
 //! Exit codes mean the same everywhere: 0 yes, 1 no, 2 your input, 3 our machinery.
 
+mod agents;
 mod args;
 mod attach;
 mod calibrate;
@@ -10,12 +11,18 @@ mod check;
 mod context;
 mod dispatch;
 mod doctor;
+mod engine;
+mod env;
+mod env_words;
 mod exit;
 mod follow;
+mod gc;
 mod gpu;
 mod grade;
+mod image;
 mod output;
 mod resume;
+mod run_agent;
 mod runs;
 pub mod schema;
 mod tasks;

@@ -7,14 +7,21 @@ use std::path::Path;
 
 use schemars::{Schema, schema_for};
 
+use super::agents::AgentsDocument;
 use super::attach::RunDocument;
 use super::check::CheckDocument;
+use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
+use super::gc::GcDocument;
+use super::image::{ImageDocument, ImagesDocument};
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
 use crate::domain::{AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::environment::keep::{
+    Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
+};
 use crate::gpu::GpuDocument;
 
 /// Name in `assets/schema/` and schema.
@@ -30,9 +37,18 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("check.json", schema_for!(CheckDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
+        ("agents.json", schema_for!(AgentsDocument)),
         ("doctor.json", schema_for!(DoctorDocument)),
+        ("images.json", schema_for!(ImagesDocument)),
+        ("image.json", schema_for!(ImageDocument)),
+        ("gc.json", schema_for!(GcDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
         ("trace.json", schema_for!(TraceDocument)),
+        ("env-list.json", schema_for!(EnvironmentsDocument)),
+        ("env-build.json", schema_for!(EnvironmentsBuilt)),
+        ("env-check.json", schema_for!(EnvironmentsChecked)),
+        ("env-gc.json", schema_for!(Collected)),
+        ("env-usage.json", schema_for!(UsageDocument)),
     ]
 }
 

@@ -12,7 +12,6 @@ mod python;
 mod sandbox;
 mod terminal;
 
-pub use docker::{Daemon, ask as ask_docker};
 pub use document::{Check, DoctorDocument, Status};
 pub use examine::{Examination, examine};
 pub use sandbox::try_local;

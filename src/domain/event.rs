@@ -98,7 +98,9 @@ pub enum Event {
     },
     EngineChosen {
         engine: EngineKind,
-        isolated: bool,
+        /// The image, where the engine has one: its name and what names its content.
+        #[serde(default)]
+        image: Option<String>,
         why: String,
     },
     EnvironmentReady {
@@ -154,6 +156,12 @@ pub enum Event {
     /// The agent's sandbox asked for a host that is not on its list; told once a host.
     HostRefused {
         host: String,
+    },
+    /// What it has changed so far, from its tree.
+    AgentChanged {
+        files: usize,
+        added: usize,
+        deleted: usize,
     },
     AgentEnded {
         end: AgentEnd,

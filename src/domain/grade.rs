@@ -61,6 +61,10 @@ pub struct GradedCase {
 #[serde(deny_unknown_fields)]
 pub struct Durations {
     pub prepare: f64,
+    #[serde(default)]
+    pub agent: f64,
+    #[serde(default)]
+    pub capture: f64,
     pub apply: f64,
     pub build: f64,
     pub official: f64,

@@ -6,6 +6,7 @@
 
 mod address;
 pub mod agent;
+pub mod agent_state;
 pub mod calibration;
 pub mod case;
 pub mod event;

@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::event::{CalibrationCounts, PatchedFile};
-use super::submission::LogFormat;
-use super::{
-    AgentEnd, CaptureNote, CaseId, CaseResult, EngineKind, Event, Grade, Level, NetworkMode,
-    Record, Stage, Subject, Suite,
-};
+use super::agent_state::{AgentState, Captured};
+use super::event::CalibrationCounts;
+use super::{CaseId, CaseResult, EngineKind, Event, Grade, Level, Record, Stage, Subject, Suite};
 
 /// Where a run stands, as far as its journal tells. Whether its worker is still alive is not in
 /// the journal: [`crate::store`] knows that.
@@ -17,7 +14,6 @@ pub struct RunState {
     pub first_at_s: Option<f64>,
     pub last_at_s: Option<f64>,
     pub engine: Option<EngineKind>,
-    pub isolated: Option<bool>,
     pub stage: Option<(Stage, Subject)>,
     /// When that stage began.
     pub stage_since_s: Option<f64>,
@@ -49,34 +45,6 @@ pub struct Started {
     pub host: String,
     pub boot: String,
     pub attempt: u32,
-}
-
-/// An agent at work, or done.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentState {
-    pub agent: String,
-    pub model: Option<String>,
-    pub format: LogFormat,
-    pub since_s: f64,
-    pub limit_s: f64,
-    pub network: NetworkMode,
-    /// Hosts that it asked for and that were refused, each once.
-    pub refused: Vec<String>,
-    pub end: Option<AgentEnd>,
-    pub duration_s: Option<f64>,
-}
-
-/// What the agent changed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Captured {
-    pub sha256: String,
-    pub files: Vec<PatchedFile>,
-    pub notes: Vec<CaptureNote>,
-    /// Where its time ended short: the badge `limit`.
-    pub at_limit: bool,
-    /// It could read the network: the badge `could-read-upstream`.
-    pub open: bool,
-    pub agent_s: f64,
 }
 
 /// One line of the worker's stage log.
@@ -169,17 +137,15 @@ impl RunState {
                     );
                 }
             }
-            Event::EngineChosen {
-                engine,
-                isolated,
-                why,
-            } => {
+            Event::EngineChosen { engine, image, why } => {
                 self.engine = Some(*engine);
-                self.isolated = Some(*isolated);
+                let image = image
+                    .as_ref()
+                    .map_or(String::new(), |i| format!(", image {i}"));
                 self.say(
                     at_s,
                     Level::Info,
-                    format!("engine {}: {why}", engine.name()),
+                    format!("engine {}: {why}{image}", engine.name()),
                 );
             }
             Event::EnvironmentReady {
@@ -262,115 +228,11 @@ impl RunState {
                 );
             }
             Event::Log { level, text } => self.say(at_s, *level, text.clone()),
-            Event::AgentStarted {
-                agent,
-                version,
-                model,
-                format,
-                limit_s,
-                network,
-                hosts,
-                passed,
-                prompt,
-                ..
-            } => {
-                let word = |name: &str, value: &Option<String>| {
-                    value
-                        .as_ref()
-                        .map_or(String::new(), |v| format!(", {name} {v}"))
-                };
-                let list = |name: &str, all: &[String]| match all {
-                    [] => String::new(),
-                    all => format!(", {name} {}", all.join(" ")),
-                };
-                let text = format!(
-                    "agent {agent}{}{}, prompt {prompt}, limit {limit_s} s, network {}{}{}",
-                    word("version", version),
-                    word("model", model),
-                    network.name(),
-                    list("to", hosts),
-                    list("variables", passed),
-                );
-                self.say(at_s, Level::Info, text);
-                self.captured = None;
-                self.agent = Some(AgentState {
-                    agent: agent.clone(),
-                    model: model.clone(),
-                    format: *format,
-                    since_s: at_s,
-                    limit_s: *limit_s,
-                    network: *network,
-                    refused: Vec::new(),
-                    end: None,
-                    duration_s: None,
-                });
-            }
-            Event::HostRefused { host } => {
-                self.say(at_s, Level::Warn, format!("network: {host} refused"));
-                if let Some(agent) = &mut self.agent {
-                    agent.refused.push(host.clone());
-                }
-            }
-            Event::AgentEnded {
-                end,
-                duration_s,
-                killed,
-                log_bytes,
-                dropped_bytes,
-            } => {
-                let mut text = format!(
-                    "agent {} after {duration_s:.1}s, log {log_bytes} bytes",
-                    end.words()
-                );
-                if *dropped_bytes > 0 {
-                    text += &format!(", {dropped_bytes} bytes over its bound dropped");
-                }
-                if *killed > 0 {
-                    text += &format!(", {killed} left-over processes killed");
-                }
-                let level = match end {
-                    AgentEnd::Exited { code: 0 } => Level::Info,
-                    _ => Level::Warn,
-                };
-                self.say(at_s, level, text);
-                if let Some(agent) = &mut self.agent {
-                    agent.end = Some(end.clone());
-                    agent.duration_s = Some(*duration_s);
-                }
-            }
-            Event::Captured {
-                sha256,
-                bytes,
-                files,
-                notes,
-                more_notes,
-            } => {
-                let changed =
-                    |pick: fn(&PatchedFile) -> usize| files.iter().map(pick).sum::<usize>();
-                let text = format!(
-                    "captured {} files, +{} -{}, {bytes} bytes",
-                    files.len(),
-                    changed(|f| f.added),
-                    changed(|f| f.deleted)
-                );
-                self.say(at_s, Level::Info, text);
-                for note in notes {
-                    let text = format!("{}: {} {}", note.kind, note.path, note.detail);
-                    self.say(at_s, Level::Warn, text.trim_end().to_owned());
-                }
-                if *more_notes > 0 {
-                    self.say(at_s, Level::Warn, format!("{more_notes} more of these"));
-                }
-                let agent = self.agent.as_ref();
-                self.captured = Some(Captured {
-                    sha256: sha256.clone(),
-                    files: files.clone(),
-                    notes: notes.clone(),
-                    at_limit: agent.is_some_and(|a| a.end == Some(AgentEnd::Limit)),
-                    open: agent.is_some_and(|a| a.network == NetworkMode::Open),
-                    agent_s: agent.and_then(|a| a.duration_s).unwrap_or_default(),
-                });
-            }
+            Event::AgentStarted { .. }
+            | Event::HostRefused { .. }
+            | Event::AgentChanged { .. }
+            | Event::AgentEnded { .. }
+            | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
             Event::PatchApplied {
                 subject,
                 method,
@@ -512,7 +374,7 @@ impl RunState {
         }
     }
 
-    fn say(&mut self, at_s: f64, level: Level, text: String) {
+    pub(super) fn say(&mut self, at_s: f64, level: Level, text: String) {
         self.log.push(LogLine { at_s, level, text });
     }
 }

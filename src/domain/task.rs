@@ -144,6 +144,25 @@ pub struct EnvironmentSpec {
     /// Set for build and tests.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Weights and data sets in the home's `cache/data`, by name; `/data/<name>` in a sandbox,
+    /// read-only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<String>,
+}
+
+impl Default for EnvironmentSpec {
+    /// Kind `uv`, with the work tree on the module path.
+    fn default() -> Self {
+        Self {
+            kind: EnvironmentKind::Uv,
+            requirements: None,
+            python: None,
+            image: None,
+            pythonpath: here(),
+            env: BTreeMap::new(),
+            data: Vec::new(),
+        }
+    }
 }
 
 fn here() -> Vec<String> {
@@ -374,4 +393,10 @@ pub fn stays_inside(relative: &str) -> bool {
         && Path::new(relative)
             .components()
             .all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
+}
+
+/// Whether a name can stand for data: letters, digits, `.`, `_` and `-`, not hidden.
+pub fn names_data(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::frame::{Decoder, FrameError};
 use super::{Message, SandboxEvent};
@@ -20,6 +20,8 @@ const WALL_GRACE: Duration = Duration::from_secs(2);
 const KILL_PATIENCE: Duration = Duration::from_secs(12);
 /// What an orderly end may take before everything is killed from outside.
 const END_PATIENCE: Duration = Duration::from_secs(3);
+/// What closing the input may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 /// A wall limit that the clock cannot hold is this far away.
 const FOREVER: Duration = Duration::from_secs(1 << 31);
 
@@ -27,8 +29,17 @@ const FOREVER: Duration = Duration::from_secs(1 << 31);
 pub(super) trait Vessel: Send + 'static {
     /// Ends the sandbox, whose input is closed, by force where it does not end by itself within
     /// `patience`; waits until nothing of it is left, and puts back what was borrowed (ownership of
-    /// work trees). Gives what it said on standard error.
-    fn gone(self, patience: Duration) -> impl Future<Output = String> + Send;
+    /// work trees). Only where `asks` does it look for what ended the sandbox.
+    fn gone(self, patience: Duration, asks: bool) -> impl Future<Output = Gone> + Send;
+}
+
+/// The last of a vessel.
+#[derive(Debug, Default)]
+pub(super) struct Gone {
+    /// What it said on standard error.
+    pub said: String,
+    /// What ended it from outside, where that is known: not process 1's doing, and not ours.
+    pub fault: Option<String>,
 }
 
 /// From the owner to process 1.
@@ -73,7 +84,7 @@ pub(super) async fn drive<R, W, V>(
     V: Vessel,
 {
     let Lines {
-        input,
+        mut input,
         mut output,
         mut decoder,
     } = lines;
@@ -81,7 +92,7 @@ pub(super) async fn drive<R, W, V>(
     let kills = Kills::default();
     let ended = {
         let reader = pass_events(&mut output, &mut decoder, &events, &kills);
-        let writer = pass_requests(input, requests, &kills);
+        let writer = pass_requests(&mut input, requests, &kills);
         let deaf = kills.unanswered();
         tokio::pin!(reader, writer, deaf);
         tokio::select! {
@@ -91,10 +102,14 @@ pub(super) async fn drive<R, W, V>(
             () = sleep_until(deadline) => End::Wall,
         }
     };
+    // what is known of the reason; a vessel may know better
     let reason = match ended {
         End::Asked => None,
-        End::Itself(reason) => Some(reason),
-        End::Broken(error) => Some(Some(format!("the sandbox's messages are broken: {error}"))),
+        End::Itself(None) => Some(Reason::Open(None)),
+        End::Itself(Some(reason)) => Some(Reason::Given(reason)),
+        End::Broken(error) => Some(Reason::Open(Some(format!(
+            "the sandbox's messages are broken: {error}"
+        )))),
         End::Wall => {
             let hit = SandboxEvent::LimitHit {
                 limit: "wall".into(),
@@ -103,23 +118,42 @@ pub(super) async fn drive<R, W, V>(
             };
             // never wait for an owner that does not read
             events.try_send(hit).ok();
-            Some(Some("wall limit".into()))
+            Some(Reason::Given("wall limit".into()))
         }
-        End::Deaf => Some(Some(
+        End::Deaf => Some(Reason::Open(Some(
             "process 1 did not answer a kill, and everything was killed from outside".into(),
-        )),
+        ))),
     };
-    let said = vessel.gone(END_PATIENCE).await;
-    let reason = reason.map(|given| {
-        given.unwrap_or_else(|| {
-            if said.is_empty() {
-                "process 1 ended".into()
-            } else {
-                format!("process 1 ended: {said}")
-            }
-        })
-    });
+    timeout(CLOSE_PATIENCE, input.shutdown()).await.ok();
+    drop(input);
+    // nobody may wait for us to read on
+    drop(output);
+    let asks = matches!(reason, Some(Reason::Open(_)));
+    let gone = vessel.gone(END_PATIENCE, asks).await;
+    let reason = reason.map(|reason| reason.told(gone));
     events.send(SandboxEvent::Closed { reason }).await.ok();
+}
+
+/// Why a sandbox ended that was not asked to.
+enum Reason {
+    Given(String),
+    /// A fault from outside explains it better.
+    Open(Option<String>),
+}
+
+impl Reason {
+    fn told(self, Gone { said, fault }: Gone) -> String {
+        match self {
+            Self::Given(reason) => reason,
+            Self::Open(reason) => fault.or(reason).unwrap_or_else(|| {
+                if said.is_empty() {
+                    "process 1 ended".into()
+                } else {
+                    format!("process 1 ended: {said}")
+                }
+            }),
+        }
+    }
 }
 
 /// Kills that are not answered yet.
@@ -173,7 +207,7 @@ impl Kills {
 }
 
 async fn pass_requests(
-    mut input: impl AsyncWrite + Unpin,
+    input: &mut (impl AsyncWrite + Unpin),
     mut requests: mpsc::UnboundedReceiver<Outgoing>,
     kills: &Kills,
 ) -> End {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::docker::DockerUnavailable;
 use super::frame::FrameError;
 use super::{Refusal, RefusalKind};
 
@@ -22,6 +23,35 @@ pub enum EngineError {
     Start { step: String, message: String },
     #[error("the sandbox did not start within {seconds} s")]
     StartTimeout { seconds: u64 },
+    #[error("{0}; {advice}", advice = .0.advice())]
+    Docker(DockerUnavailable),
+    #[error("the image {image} is not on this machine; {advice}")]
+    ImageMissing {
+        image: String,
+        /// As with namespaces.
+        advice: String,
+    },
+    /// Our own program is process 1 of every container, and this image cannot run it.
+    #[error(
+        "infradev cannot run in the image {image}: {message}; take an image with glibc that is no \
+         older than this machine's"
+    )]
+    ImageUnfit { image: String, message: String },
+    /// The disk of the container engine is full.
+    #[error(
+        "no space is left on the disk of the container engine: {message}; `docker system df` shows what takes it"
+    )]
+    NoSpace { message: String },
+    #[error(
+        "the container engine cannot give GPUs to a container: {message}; install the NVIDIA Container Toolkit and restart the engine"
+    )]
+    NoGpus { message: String },
+    /// Anything else that the container engine refused.
+    #[error("the container engine failed while {doing}: {message}")]
+    Daemon {
+        doing: &'static str,
+        message: String,
+    },
     /// What came out of the sandbox is not our protocol.
     #[error("the sandbox's messages are broken: {0}")]
     Protocol(#[from] FrameError),

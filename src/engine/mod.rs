@@ -7,19 +7,26 @@
 //! - [`spec`], [`protocol`], [`frame`]: what is asked for, what is said, and its bytes
 //! - [`sandbox`], [`driver`]: the handle that the worker holds, and the task behind it
 //! - [`local`]: the engine on Linux namespaces
+//! - [`docker`]: the engine on containers
+//! - [`choice`]: either of them
 
+pub mod choice;
+pub mod docker;
 mod driver;
 pub mod error;
 pub mod frame;
 pub mod local;
+mod ownership;
+mod plan;
 pub mod protocol;
 pub mod sandbox;
 pub mod spec;
 
+pub use choice::Engine;
 pub use error::EngineError;
 pub use protocol::{
     Begin, Isolation, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
     SandboxEvent, Stream,
 };
 pub use sandbox::Sandbox;
-pub use spec::{Access, Limits, Mount, Network, SandboxSpec};
+pub use spec::{Access, Limits, Mount, Network, SandboxSpec, User};

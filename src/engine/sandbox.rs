@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::driver::{Lines, Outgoing, Vessel, drive, read_message};
+use super::driver::{Gone, Lines, Outgoing, Vessel, drive, read_message};
 use super::frame::{Decoder, FrameError, encode};
 use super::{EngineError, Isolation, Message, ProcessSpec, Refusal, Request, SandboxEvent};
 
@@ -21,6 +21,9 @@ use super::{EngineError, Isolation, Message, ProcessSpec, Refusal, Request, Sand
 const QUEUE: usize = 256;
 /// A start takes milliseconds; on a machine in trouble it fails instead of hanging.
 const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the end of a failed start may take before it is enforced.
+const FAILED_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A running sandbox. Dropping it ends it too, only without waiting for the end.
 #[derive(Debug)]
@@ -151,9 +154,14 @@ impl Sandbox {
             Err(_) => Some(Answer::Late(START_PATIENCE.as_secs())),
         };
         if let Some(answer) = answer {
-            drop(input);
-            let said = vessel.gone(Duration::from_millis(500)).await;
-            return Err(Failed { answer, said });
+            timeout(FAILED_PATIENCE, input.shutdown()).await.ok();
+            drop((input, output));
+            let Gone { said, fault } = vessel.gone(FAILED_PATIENCE, true).await;
+            return Err(Failed {
+                answer,
+                said,
+                fault,
+            });
         }
         let (requests, request_queue) = mpsc::unbounded_channel();
         let (event_queue, events) = mpsc::channel(QUEUE);
@@ -190,6 +198,7 @@ pub(super) struct Shape {
 pub(super) struct Failed {
     pub answer: Answer,
     pub said: String,
+    pub fault: Option<String>,
 }
 
 pub(super) enum Answer {

@@ -17,8 +17,25 @@ pub struct SandboxSpec {
     pub env: BTreeMap<String, String>,
     pub limits: Limits,
     pub network: Network,
-    /// Device nodes bound in (leased GPUs).
+    /// Device nodes bound in (leased GPUs), on the local engine.
     pub devices: Vec<PathBuf>,
+    /// What the root file system is made of, on the docker engine, which needs it: an image's name
+    /// or id. The local engine's is the machine's own.
+    pub image: Option<String>,
+    /// GPUs by UUID, on the docker engine, whose daemon finds their devices and libraries.
+    pub gpus: Vec<String>,
+    pub user: User,
+}
+
+/// Who runs in a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum User {
+    /// Somebody without rights over anything of the worker's: for code that nobody vouches for.
+    #[default]
+    Nobody,
+    /// The worker's own user, without capabilities: what it writes is the worker's from the first
+    /// moment on, and nothing is lent. On the docker engine; the local one refuses.
+    Worker,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,8 +48,8 @@ pub struct Mount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
-    /// Writable by the sandbox's user; the engine sees to ownership, and gives it back at the end,
-    /// so a tree belongs to one sandbox at a time.
+    /// Writable by the sandbox's user; for [`User::Nobody`] the engine sees to ownership, and gives
+    /// it back at the end, so a tree belongs to one sandbox at a time.
     ReadWrite,
 }
 
@@ -53,6 +70,8 @@ pub struct Limits {
     pub scratch_bytes: u64,
     /// `/dev/shm`.
     pub shm_bytes: u64,
+    /// Processors at once; absent: all that there are. Held by the docker engine only.
+    pub cpus: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::interpreter::{Facts, candidates};
 use super::interpreter_cache::InterpreterCache;
+use super::lock::Hold;
 use super::mounts::Mounts;
 use super::types::{Environment, Request};
 use super::{EnvironmentError, client};
@@ -77,6 +78,7 @@ fn environment(request: &Request, facts: &Facts) -> Environment {
         built: false,
         python_version: facts.version.clone(),
         packages: facts.packages.clone(),
+        hold: Hold::default(),
     }
 }
 

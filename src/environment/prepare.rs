@@ -1,12 +1,8 @@
-//! The entry: one kind or another, and the lock that makes two workers build once.
+//! The entry: one kind or another, and the data that the task names.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use super::types::{Environment, Progress, Request, Step};
-use super::{EnvironmentError, host, uv};
+use super::image::Asked;
+use super::types::{Environment, Progress, Request};
+use super::{EnvironmentError, data, host, image, uv};
 use crate::domain::task::EnvironmentKind;
 
 /// Finds or builds the environment of a task. Blocks; `progress` is called on this thread.
@@ -20,45 +16,20 @@ pub fn prepare(
         .home
         .canonicalize()
         .map_err(EnvironmentError::io(&request.home))?;
-    match request.spec.kind {
-        EnvironmentKind::Uv => uv::prepare(request, &home, progress),
-        EnvironmentKind::Host => host::prepare(request, &home),
-        EnvironmentKind::Image => Err(EnvironmentError::Image),
-    }
-}
-
-/// Takes an advisory lock, waiting for whoever holds it. It is let go when the file and every
-/// process that was given it are gone.
-pub(super) fn wait_for_lock(
-    path: &Path,
-    stop: &AtomicBool,
-    what: &str,
-    progress: &dyn Fn(Progress),
-) -> Result<File, EnvironmentError> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(path)
-        .map_err(EnvironmentError::io(path))?;
-    let mut said = false;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(EnvironmentError::io(path)(error)),
-            Err(TryLockError::WouldBlock) => {}
+    // first: what is not there is told before anything is built
+    let data = data::mounts(request, &home)?;
+    let asked = Asked::of(request, &home, progress);
+    let mut environment = match (request.spec.kind, asked) {
+        (EnvironmentKind::Uv, _) => uv::prepare(request, &home, progress)?,
+        (EnvironmentKind::Host, None) => host::prepare(request, &home)?,
+        (EnvironmentKind::Host, Some(asked)) => {
+            return Err(EnvironmentError::Host {
+                image: asked.image.name.clone(),
+            });
         }
-        if !said {
-            said = true;
-            progress(Progress::new(
-                Step::Wait,
-                format!("another process makes {what}: waiting for it"),
-            ));
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(EnvironmentError::Stopped);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        (EnvironmentKind::Image, None) => return Err(EnvironmentError::Image),
+        (EnvironmentKind::Image, Some(asked)) => image::prepare(request, &asked)?,
+    };
+    environment.mounts.extend(data);
+    Ok(environment)
 }

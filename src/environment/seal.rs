@@ -172,14 +172,17 @@ fn digest(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// Removes a tree, sealed or not; absent is fine.
+/// Removes a tree (or a file), sealed or not; absent is fine.
 pub(super) fn remove_tree(tree: &Path) -> Result<(), EnvironmentError> {
-    match fs::symlink_metadata(tree) {
+    let removed = match fs::symlink_metadata(tree) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if metadata.is_dir() => unseal_folders(tree),
-        _ => {}
-    }
-    fs::remove_dir_all(tree).map_err(EnvironmentError::io(tree))
+        Ok(metadata) if metadata.is_dir() => {
+            unseal_folders(tree);
+            fs::remove_dir_all(tree)
+        }
+        _ => fs::remove_file(tree),
+    };
+    removed.map_err(EnvironmentError::io(tree))
 }
 
 /// Entries of a folder without write permission cannot be removed.

@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::interpreter::Package;
+use super::lock::Hold;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
+use crate::engine::docker::{Docker, Image};
 use crate::engine::spec::Mount;
 
 /// One request: the task's `[environment]` and where things are.
@@ -24,8 +27,21 @@ pub struct Request {
     /// The environment variables that package clients see: certificates, proxies, index settings,
     /// and the `PATH` on which interpreters and uv are looked for.
     pub host_env: BTreeMap<OsString, OsString>,
-    /// Set by another thread: the build stops within a second.
+    /// Set by another thread: the build stops within a second, or two where a container is to go.
     pub stop: Arc<AtomicBool>,
+    pub builder: Builder,
+}
+
+/// Where an environment is built, and so for which sandboxes.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::large_enum_variant)] // a run has one
+pub enum Builder {
+    /// On this machine, with one of its interpreters: for the local engine.
+    #[default]
+    Here,
+    /// In a container of this image, with the image's interpreter: for the docker engine. The
+    /// runtime on which it was connected must be running, on another thread.
+    Image { docker: Docker, image: Image },
 }
 
 impl Request {
@@ -37,6 +53,7 @@ impl Request {
             home: home.to_path_buf(),
             host_env: std::env::vars_os().collect(),
             stop: Arc::new(AtomicBool::new(false)),
+            builder: Builder::default(),
         }
     }
 }
@@ -49,20 +66,23 @@ pub struct Environment {
     pub kind: EnvironmentKind,
     /// The interpreter's path, inside the sandbox as outside.
     pub python: PathBuf,
-    /// Read-only: the environment itself and the interpreter's real prefix. `/usr`, `/bin` and
-    /// `/lib*` are left to the engine.
+    /// Read-only: the environment itself, the interpreter's real prefix, and the task's data.
+    /// `/usr`, `/bin` and `/lib*` are left to the engine; with an image the interpreter as well.
     pub mounts: Vec<Mount>,
-    /// For every process: `PATH`, `VIRTUAL_ENV` and the like, then the task's own `env`.
+    /// For every process: `PATH`, `VIRTUAL_ENV` and the like (an image's own variables below
+    /// them), then the task's own `env`.
     pub env: BTreeMap<String, String>,
     /// Built just now, rather than found.
     pub built: bool,
     pub python_version: String,
     /// By name.
     pub packages: Vec<Package>,
+    /// Not collected while this lives.
+    pub hold: Hold,
 }
 
 /// How an environment's files came out of the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkMode {
     Hardlink,

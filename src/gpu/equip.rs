@@ -22,6 +22,8 @@ const FABRIC: [&str; 3] = ["NCCL_", "NVSHMEM_", "TORCH_SYMM_MEM_"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Equipment {
     pub devices: Vec<PathBuf>,
+    /// The same GPUs by UUID, for an engine that makes the nodes itself.
+    pub uuids: Vec<String>,
     pub mounts: Vec<Mount>,
     /// `LD_LIBRARY_PATH` goes before what an environment sets.
     pub env: BTreeMap<String, String>,
@@ -52,6 +54,7 @@ pub fn equip(
         found.devices.push(node);
     }
     for gpu in &held.gpus {
+        found.uuids.push(gpu.uuid.clone());
         let minor = gpu.minor.ok_or_else(|| {
             format!(
                 "the driver does not tell the device node of GPU {} ({})",

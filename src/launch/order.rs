@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::agent::AgentLaunch;
 use super::local::{LaunchError, start_worker};
 use crate::domain::{
-    AgentOrder, AgentSpec, CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice,
-    Task, Work,
+    CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task, Work,
 };
 use crate::store::{Home, RunDir, StoreError, now_s};
 
@@ -26,16 +26,6 @@ pub struct Order {
     pub parent: Option<RunId>,
 }
 
-/// An agent's adapter and prompt, and what is asked of it.
-#[derive(Clone, Debug)]
-pub struct AgentLaunch {
-    pub spec: AgentSpec,
-    /// The adapter's text, kept in the run as it is.
-    pub text: String,
-    pub prompt: String,
-    pub order: AgentOrder,
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
     #[error(transparent)]
@@ -51,7 +41,7 @@ pub enum OrderError {
 
 /// Writes a run's directory and starts its worker.
 pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderError> {
-    let patch = patch_of(task, &order.source);
+    let patch = patch_of(home, task, &order.source);
     if let Some(path) = &patch {
         // before there is a run: bad input leaves nothing behind
         readable(path).map_err(|source| OrderError::Patch {
@@ -92,10 +82,13 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
         std::fs::copy(&path, to).map_err(|source| OrderError::Patch { path, source })?;
     }
     if let Some(agent) = &order.agent {
-        for (path, text) in [
-            (run.agent_path(), &agent.text),
-            (run.prompt_path(), &agent.prompt),
-        ] {
+        let kept = [
+            (run.agent_path(), Some(&agent.text)),
+            (run.prompt_path(), Some(&agent.prompt)),
+            (run.agent_lock_path(), agent.requirements.as_ref()),
+        ];
+        for (path, text) in kept {
+            let Some(text) = text else { continue };
             std::fs::write(&path, text).map_err(|source| StoreError::Io { path, source })?;
         }
     }
@@ -111,11 +104,13 @@ fn readable(path: &std::path::Path) -> std::io::Result<()> {
 }
 
 /// The file that is graded; none for base, and where the agent left none.
-fn patch_of(task: &Task, source: &Source) -> Option<PathBuf> {
+fn patch_of(home: &Home, task: &Task, source: &Source) -> Option<PathBuf> {
     match source {
         Source::Patch { file } => Some(file.clone()),
         Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
         Source::Gold => task.spec.gold.patch.as_ref().map(|p| task.path(p)),
-        Source::Base | Source::Agent { .. } => None,
+        // what an agent left in an earlier run
+        Source::Agent { run, .. } => Some(home.run(run).patch_path()),
+        Source::Base => None,
     }
 }

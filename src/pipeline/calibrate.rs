@@ -184,7 +184,7 @@ fn fits(ground: &Ground, suite: Suite, known: &Calibration) -> Result<(), String
     let ranks = ground.task.spec.suites.get(suite).map(|s| s.ranks.max(1));
     let here = ground.machine();
     let same = known.task == ground.task.id()
-        && known.engine == ground.engine
+        && known.engine == ground.engine_kind()
         && known.environment == ground.environment.hash
         && known.machine.gpu_type == here.gpu_type
         && known.machine.settings == here.settings
@@ -202,7 +202,7 @@ fn empty(ground: &Ground) -> Calibration {
         schema: CALIBRATION_VERSION,
         task: ground.task.id().into(),
         created_s: now_s(),
-        engine: ground.engine,
+        engine: ground.engine_kind(),
         environment: ground.environment.hash.clone(),
         machine: ground.machine(),
         isolated: true,
@@ -358,7 +358,8 @@ fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
         hardware: &spec.hardware,
         gpu_type: ground.gpu_type(),
         settings: &ground.settings(),
-        engine: ground.engine,
+        engine: ground.engine_kind(),
+        image: ground.image_id(),
         reporter: &reporter_hash(),
     }
     .hash()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::agent::{Told as AgentTold, agent_part};
 use super::build::build;
 use super::calibrate::calibration;
 use super::error::Stop;
@@ -56,11 +57,16 @@ async fn on_ground(
     let suites = ground.suites(manifest)?;
     let calibration = calibration(home, ground, &suites, recorder, &isolated).await?;
     let suites = with_chosen(suites, &calibration, manifest)?;
+    let agent = match &manifest.agent {
+        Some(order) => agent_part(home, ground, order, kept, recorder).await?,
+        None => AgentTold::default(),
+    };
+    (duration.agent, duration.capture) = (agent.agent, agent.capture);
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
         task: manifest.task.clone(),
         run: manifest.run.0.clone(),
-        engine: ground.engine,
+        engine: ground.engine_kind(),
         suites: suites.clone(),
         unprobed: ground.task.spec.suites.probes.is_none(),
         refused: None,
@@ -103,6 +109,7 @@ async fn on_ground(
     if observed.isolated != calibration.isolated && !grade.badges.contains(&Badge::Uncalibrated) {
         grade.badges.push(Badge::Uncalibrated);
     }
+    grade.badges.extend(agent.badges);
     timer.stop();
     Ok(grade)
 }

@@ -1,18 +1,21 @@
 //! Stage `prepare`: the task, its trees, its environment and the engine, made ready.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::engines::{Chosen, choose};
 use super::error::Stop;
 use super::gpus::{self, Gpus};
 use super::recorder::Recorder;
 use super::suite::install_reporter;
 use super::trees::Trees;
 use crate::catalog::load_task;
-use crate::domain::{EngineChoice, EngineKind, Event, Level, Machine, Manifest, Suite, Task};
+use crate::domain::task::EnvironmentSpec;
+use crate::domain::{EngineKind, Event, Level, Machine, Manifest, Suite, Task};
+use crate::engine::Engine;
 use crate::environment::{self, Environment, Request};
 use crate::gpu::Equipment;
 use crate::store::{Home, RunDir};
@@ -23,7 +26,7 @@ pub struct Ground {
     pub task: Task,
     pub trees: Arc<Trees>,
     pub environment: Environment,
-    pub engine: EngineKind,
+    pub chosen: Chosen,
     pub run: RunDir,
     pub scratch: PathBuf,
     pub reporter: PathBuf,
@@ -38,11 +41,6 @@ pub async fn prepare(
     manifest: &Manifest,
     recorder: &Recorder,
 ) -> Result<Ground, Stop> {
-    if manifest.engine == EngineChoice::Docker {
-        return Err(Stop::Input(
-            "the docker engine is not part of this version; use the local one".into(),
-        ));
-    }
     let loaded = load_task(&manifest.task_dir);
     if loaded.broken() {
         let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
@@ -62,21 +60,13 @@ pub async fn prepare(
         task.spec = task.spec.with_ranks(ranks);
     }
     gpus::possible(&task).await?;
+    let chosen = choose(manifest.engine, home, &run.id(), &task, recorder).await?;
     let scratch = run.scratch_path();
     let reporter = scratch.join("reporter");
     install_reporter(&reporter).map_err(|e| Stop::Fault(e.to_string()))?;
 
-    let stop = Arc::new(StopFlag::default());
-    let mut request = Request::new(task.spec.environment.clone(), &task.dir, home.root());
-    request.stop = Arc::clone(&stop.0);
-    let environment = tokio::task::spawn_blocking({
-        let recorder = recorder.clone();
-        move || {
-            environment::prepare(&request, &|progress| {
-                recorder.say(Level::Info, progress.to_string());
-            })
-        }
-    });
+    let wanted = task.spec.environment.clone();
+    let environment = build_environment(home, &chosen, wanted, &task.dir, recorder);
     let trees = tokio::task::spawn_blocking({
         let (home, task) = (home.clone(), task.clone());
         move || Trees::open(&home, &task)
@@ -85,32 +75,53 @@ pub async fn prepare(
     let trees = trees
         .await
         .map_err(|e| Stop::Fault(format!("trees: {e}")))??;
-    let environment = environment
-        .await
-        .map_err(|e| Stop::Fault(format!("environment: {e}")))?
-        .map_err(|e| {
-            if e.is_input() {
-                Stop::Input(e.to_string())
-            } else {
-                Stop::Fault(e.to_string())
-            }
-        })?;
+    let environment = environment.await?;
     recorder.record(Event::EnvironmentReady {
         hash: environment.hash.clone(),
         built: environment.built,
         python: format!("Python {}", environment.python_version),
     });
-    drop(stop);
     let gpus = gpus::take(&task, &run.id(), recorder).await?;
     Ok(Ground {
         task,
         trees: Arc::new(trees),
         environment,
-        engine: EngineKind::Local,
+        chosen,
         run: run.clone(),
         scratch,
         reporter,
         gpus,
+    })
+}
+
+/// Finds or builds an environment, on a thread of its own; its progress is told in the journal.
+pub(super) async fn build_environment(
+    home: &Home,
+    chosen: &Chosen,
+    wanted: EnvironmentSpec,
+    folder: &Path,
+    recorder: &Recorder,
+) -> Result<Environment, Stop> {
+    let stop = StopFlag::default();
+    let mut request = Request::new(wanted, folder, home.root());
+    request.stop = Arc::clone(&stop.0);
+    request.builder = chosen.builder();
+    let recorder = recorder.clone();
+    let built = tokio::task::spawn_blocking(move || {
+        environment::prepare(&request, &|progress| {
+            recorder.say(Level::Info, progress.to_string());
+        })
+    });
+    let built = built
+        .await
+        .map_err(|e| Stop::Fault(format!("environment: {e}")))?;
+    drop(stop);
+    built.map_err(|e| {
+        if e.is_input() {
+            Stop::Input(e.to_string())
+        } else {
+            Stop::Fault(e.to_string())
+        }
     })
 }
 
@@ -125,6 +136,31 @@ impl Drop for StopFlag {
 }
 
 impl Ground {
+    /// The engine that sandboxes are started on.
+    pub fn engine(&self) -> Engine {
+        self.chosen.engine(self.equipment().unisolated_env)
+    }
+
+    pub fn engine_kind(&self) -> EngineKind {
+        self.chosen.kind()
+    }
+
+    /// The image that sandboxes are made of, by what names its content.
+    pub fn image_id(&self) -> Option<&str> {
+        self.chosen.image().map(|image| image.id.as_str())
+    }
+
+    /// Another environment on the same engine (an agent's own).
+    pub async fn environment(
+        &self,
+        home: &Home,
+        wanted: EnvironmentSpec,
+        folder: &Path,
+        recorder: &Recorder,
+    ) -> Result<Environment, Stop> {
+        build_environment(home, &self.chosen, wanted, folder, recorder).await
+    }
+
     /// The suites that are asked for and that the task has.
     pub fn suites(&self, manifest: &Manifest) -> Result<Vec<Suite>, Stop> {
         let suites: Vec<Suite> = Suite::ALL
@@ -149,7 +185,16 @@ impl Ground {
     /// What a sandbox needs for the GPUs; nothing where there are none.
     pub fn equipment(&self) -> Equipment {
         let gpus = self.gpus.as_ref();
-        gpus.map(|g| g.equipment.clone()).unwrap_or_default()
+        let mut equipment = gpus.map(|g| g.equipment.clone()).unwrap_or_default();
+        if self.engine_kind() == EngineKind::Docker {
+            // its runtime puts nodes and libraries in, by UUID
+            equipment.devices.clear();
+            equipment.mounts.clear();
+            equipment
+                .env
+                .retain(|name, _| equipment.settings.contains_key(name));
+        }
+        equipment
     }
 
     /// A fault where a GPU of the run does not answer any more. Asked before anything that was

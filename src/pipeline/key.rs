@@ -30,6 +30,9 @@ pub struct KeyParts<'a> {
     /// The node's settings of its GPUs and their links: they may change numbers.
     pub settings: &'a BTreeMap<String, String>,
     pub engine: EngineKind,
+    /// What names the content of its image, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<&'a str>,
     /// Content hash of the reporter.
     pub reporter: &'a str,
 }

@@ -1,6 +1,5 @@
 //! Sandboxes for one work tree.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +7,9 @@ use std::time::Duration;
 
 use super::ground::Ground;
 use super::suite::{Sandboxes, reporter_mount};
-use crate::engine::local::LocalOptions;
-use crate::engine::{Access, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec};
+use crate::engine::{
+    Access, Engine, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec, User,
+};
 
 /// Where a sandbox sees the work tree.
 pub const WORKTREE: &str = "/workspace";
@@ -17,7 +17,7 @@ pub const WORKTREE: &str = "/workspace";
 /// Starts sandboxes that share one work tree, one after another.
 pub struct Place {
     spec: SandboxSpec,
-    unisolated_env: BTreeMap<String, String>,
+    engine: Engine,
     scratch: PathBuf,
     /// Stays true as long as every sandbox had namespaces of its own.
     isolated: Arc<AtomicBool>,
@@ -45,6 +45,7 @@ impl Place {
         Self {
             spec: SandboxSpec {
                 label: ground.run.id().0,
+                image: ground.image_id().map(str::to_owned),
                 mounts,
                 env: ground.variables(ranks),
                 limits: Limits {
@@ -55,11 +56,14 @@ impl Place {
                     output_bytes: limits.output_mib << 20,
                     scratch_bytes: limits.scratch_mib << 20,
                     shm_bytes: limits.shm_mib << 20,
+                    cpus: None,
                 },
                 network: Network::Loopback,
                 devices: equipment.devices,
+                gpus: equipment.uuids,
+                user: User::default(),
             },
-            unisolated_env: equipment.unisolated_env,
+            engine: ground.engine(),
             scratch: ground.scratch.clone(),
             isolated: Arc::clone(isolated),
         }
@@ -68,12 +72,7 @@ impl Place {
 
 impl Sandboxes for Place {
     async fn start(&mut self) -> Result<Sandbox, EngineError> {
-        let options = LocalOptions {
-            binary: None,
-            allow_unisolated: true,
-            unisolated_env: self.unisolated_env.clone(),
-        };
-        let sandbox = Sandbox::start_local_with(self.spec.clone(), &self.scratch, &options).await?;
+        let sandbox = self.engine.start(self.spec.clone(), &self.scratch).await?;
         if sandbox.isolation() == Isolation::None {
             self.isolated.store(false, Ordering::Relaxed);
         }

@@ -274,7 +274,7 @@ fn patched(file: &workspace::AppliedFile) -> PatchedFile {
     }
 }
 
-fn differing(file: &workspace::FileStat) -> PatchedFile {
+pub(super) fn differing(file: &workspace::FileStat) -> PatchedFile {
     PatchedFile {
         path: String::from_utf8_lossy(&file.path).into_owned(),
         change: file.change.letter().to_string(),

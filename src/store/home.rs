@@ -81,6 +81,11 @@ impl Home {
         self.root.join("snapshots")
     }
 
+    /// Adapters of agents that somebody adds, and what agents install.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
     /// Clones of repositories that tasks name by URL.
     pub fn mirrors(&self) -> PathBuf {
         self.root.join("mirrors")

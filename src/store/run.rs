@@ -140,6 +140,11 @@ impl RunDir {
         self.path.join("agent.toml")
     }
 
+    /// The locked requirements of the run's agent, where it has some.
+    pub fn agent_lock_path(&self) -> PathBuf {
+        self.path.join("agent.lock")
+    }
+
     /// The prompt that the agent is given.
     pub fn prompt_path(&self) -> PathBuf {
         self.path.join("prompt.md")

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use crate::domain::case::CaseDetail;
 use crate::domain::submission::LogFormat;
 use crate::domain::{
-    Badge, CaseId, CaseResult, Cause, Record, RunId, Source, Stage, Subject, Suite, SuiteChoice,
-    Task, Verdict,
+    Badge, CaseId, CaseResult, Cause, EngineKind, Record, RunId, Source, Stage, Subject, Suite,
+    SuiteChoice, Task, Verdict,
 };
 
+use super::agent_offer::{AgentOffer, AgentRequest};
 use super::gpu_view::GpuView;
 
 /// Why a request could not be met: one or two sentences that name the place and the mend.
@@ -80,6 +81,13 @@ pub struct Count {
     pub collected: usize,
 }
 
+/// Since when an agent works, and how long it may.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentTime {
+    pub since_s: f64,
+    pub limit_s: f64,
+}
+
 /// A run as lists show it. Cheap to make: a thousand of them come in one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
@@ -96,6 +104,10 @@ pub struct RunSummary {
     pub ended_s: Option<f64>,
     pub status: RunStatus,
     pub stage: Option<(Stage, Subject)>,
+    /// The agent's time, while it works.
+    pub agent: Option<AgentTime>,
+    /// Absent: not chosen yet.
+    pub engine: Option<EngineKind>,
     /// Others hold the GPUs that it needs.
     pub waits_for_gpus: bool,
     /// Gold runs of a calibration run; absent: a patch is graded.
@@ -125,6 +137,12 @@ pub struct JournalChunk {
 pub enum LogKey {
     /// A submission's recorded agent log.
     Agent { task: String, submission: String },
+    /// The log of the agent that works, or worked, in a run: `agent.log`. It may be rewritten.
+    Run { run: RunId },
+    /// When the pieces of [`LogKey::Run`] came: lines of `milliseconds bytes`.
+    Times { run: RunId },
+    /// What else an agent's programs wrote: `output/agent-<name>.log`.
+    Beside { run: RunId, name: String },
     /// What a suite's processes printed: `output/<subject>-<suite>-<rank>.log`.
     Output {
         run: RunId,
@@ -141,6 +159,10 @@ pub struct LogChunk {
     pub next: u64,
     /// Nothing more is there now.
     pub at_end: bool,
+    /// When the file was last written; `None`: there is no file now.
+    pub written_s: Option<f64>,
+    /// Its size when it was read.
+    pub size: u64,
 }
 
 /// What an agent log is.
@@ -217,7 +239,7 @@ impl Guard {
 
 /// What the workbench asks of the world.
 pub trait Backend: Send + Sync + 'static {
-    /// One short phrase for the header: the home and the engine.
+    /// One short phrase for the header: the home.
     fn label(&self) -> String;
 
     fn tasks(&self) -> Answer<TaskList>;
@@ -236,6 +258,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Writes a run directory and starts its worker.
     fn grade(&self, request: &GradeRequest) -> Answer<RunId>;
+
+    /// The agents that can be run on a task, those that cannot with the reason.
+    fn agents(&self, task: &str) -> Answer<AgentOffer>;
+
+    /// Starts a run in which an agent works and what it leaves is graded.
+    fn run_agent(&self, request: &AgentRequest) -> Answer<RunId>;
 
     fn cancel(&self, run: &RunId) -> Answer<()>;
 
@@ -257,8 +285,8 @@ pub trait Backend: Send + Sync + 'static {
         result: &CaseResult,
     ) -> Answer<Option<CaseDetail>>;
 
-    /// Format and size of an agent log; `None`: the submission has none.
-    fn agent_log(&self, task: &str, submission: &str) -> Answer<Option<LogInfo>>;
+    /// Format and size of a submission's or a run's agent log; `None`: there is none.
+    fn agent_log(&self, log: &LogKey) -> Answer<Option<LogInfo>>;
 
     /// The output files that a run has so far, in the order in which they were made.
     fn outputs(&self, run: &RunId) -> Answer<Vec<LogKey>>;

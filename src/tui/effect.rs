@@ -1,10 +1,25 @@
 //! What [`super::update::update`] asks the loop to do. Effects are data: tests read them.
 
+use crate::domain::submission::LogFormat;
 use crate::domain::{CaseResult, RunId, Subject, Suite};
 
+use super::agent_offer::AgentRequest;
 use super::backend::{GradeRequest, LogKey};
 use super::highlight::Wanted;
 use super::state::Comparison;
+
+/// The next piece of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogWish {
+    pub key: LogKey,
+    pub format: LogFormat,
+    /// Forget what was read.
+    pub restart: bool,
+    /// Somebody may still write to it.
+    pub grows: bool,
+    /// When the agent that writes it began; absent: its arrival times are nobody's business.
+    pub since_s: Option<f64>,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
@@ -20,6 +35,9 @@ pub enum Effect {
         key: String,
     },
     Grade(GradeRequest),
+    /// The agents that can be run on a task.
+    LoadAgents(String),
+    RunAgent(AgentRequest),
     Cancel(RunId),
     LoadChanges(Comparison),
     LoadFile {
@@ -44,12 +62,7 @@ pub enum Effect {
     },
     FindAgentLog(LogKey),
     LoadOutputs(RunId),
-    /// The next piece of a log; `restart` forgets what was read.
-    ReadLog {
-        key: LogKey,
-        format: crate::domain::submission::LogFormat,
-        restart: bool,
-    },
+    ReadLog(LogWish),
     /// Colours of one side of a file, in pieces.
     Highlight(Wanted),
     /// Clear and draw everything.

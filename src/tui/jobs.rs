@@ -10,20 +10,15 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
-use crate::agent::trace::TraceReader;
-use crate::domain::submission::LogFormat;
 use crate::domain::{RunId, Suite};
 
 use super::backend::{Answer, Backend, FilePair, LogKey};
-use super::effect::Effect;
+use super::effect::{Effect, LogWish};
 use super::highlight::highlight;
 use super::msg::{Excerpt, LogDelta, Msg};
 use super::panes::diff::state::DiffFile;
+use super::reading::{Reading, read_on};
 
-/// Bytes of a log read at a time.
-const PIECE: usize = 1 << 20;
-/// Bytes of a log read at most: what comes after is said to be cut.
-const LOG_CAP: u64 = 64 << 20;
 /// Source lines shown on each side of a frame.
 const AROUND: u32 = 3;
 
@@ -37,6 +32,7 @@ enum Lane {
     File,
     Detail,
     Excerpt,
+    Agents,
     AgentLog,
     Outputs,
     Log,
@@ -52,18 +48,12 @@ fn lane(effect: &Effect) -> Option<Lane> {
         Effect::LoadFile { .. } => Lane::File,
         Effect::LoadDetail { .. } => Lane::Detail,
         Effect::LoadExcerpt { .. } => Lane::Excerpt,
+        Effect::LoadAgents(_) => Lane::Agents,
         Effect::FindAgentLog(_) => Lane::AgentLog,
         Effect::LoadOutputs(_) => Lane::Outputs,
-        Effect::ReadLog { .. } => Lane::Log,
+        Effect::ReadLog(_) => Lane::Log,
         _ => return None,
     })
-}
-
-/// Where a log's reader stands.
-struct Reading {
-    key: LogKey,
-    reader: TraceReader,
-    next: u64,
 }
 
 /// What a worker thread needs.
@@ -167,6 +157,14 @@ impl Shared {
                 let answer = backend.grade(&request);
                 Msg::Started(request, answer)
             }
+            Effect::LoadAgents(task) => {
+                let answer = backend.agents(&task);
+                Msg::Agents(task, answer)
+            }
+            Effect::RunAgent(request) => {
+                let answer = backend.run_agent(&request);
+                Msg::AgentStarted(request, answer)
+            }
             Effect::Cancel(run) => {
                 let answer = backend.cancel(&run);
                 Msg::Cancelled(run, answer)
@@ -210,23 +208,16 @@ impl Shared {
                 Msg::Excerpt(case, frame, answer)
             }
             Effect::FindAgentLog(key) => {
-                let answer = match &key {
-                    LogKey::Agent { task, submission } => backend.agent_log(task, submission),
-                    LogKey::Output { .. } => Ok(None),
-                };
+                let answer = backend.agent_log(&key);
                 Msg::AgentLog(key, answer)
             }
             Effect::LoadOutputs(run) => {
                 let answer = backend.outputs(&run);
                 Msg::Outputs(run, answer)
             }
-            Effect::ReadLog {
-                key,
-                format,
-                restart,
-            } => {
-                let answer = self.read_log(&key, format, restart);
-                Msg::Log(key, answer)
+            Effect::ReadLog(wish) => {
+                let answer = self.read_log(&wish);
+                Msg::Log(wish.key, answer)
             }
             // the loop's own
             Effect::Highlight(_) | Effect::Repaint | Effect::Suspend | Effect::Quit => Msg::Tick,
@@ -264,27 +255,11 @@ impl Shared {
         }))
     }
 
-    fn read_log(&self, key: &LogKey, format: LogFormat, restart: bool) -> Answer<LogDelta> {
+    fn read_log(&self, wish: &LogWish) -> Answer<LogDelta> {
         let Ok(mut slot) = self.reading.lock() else {
             return Err(super::backend::BackendError::new("the log reader failed"));
         };
-        let mut reading = match slot.take() {
-            Some(reading) if reading.key == *key && !restart => reading,
-            _ => Reading {
-                key: key.clone(),
-                reader: TraceReader::new(format),
-                next: 0,
-            },
-        };
-        let chunk = self.backend.read_log(key, reading.next, PIECE)?;
-        reading.next = chunk.next;
-        let mut entries = reading.reader.feed(&chunk.bytes);
-        let cut = reading.next >= LOG_CAP && !chunk.at_end;
-        let more = !chunk.at_end && !cut && !chunk.bytes.is_empty();
-        if !more {
-            entries.extend(reading.reader.tail());
-        }
-        *slot = Some(reading);
-        Ok(LogDelta { entries, more, cut })
+        let read = |key: &LogKey, from, max| self.backend.read_log(key, from, max);
+        read_on(&mut slot, &read, wish)
     }
 }

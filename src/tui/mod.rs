@@ -7,15 +7,18 @@
 //!
 //! - [`action`] one table of what can be done; keymap, help, hints and tests come from it
 //! - [`keymap`], [`possible`] keys of the table, and when an action is possible
+//! - [`agent_offer`] what is known of agents before one is run
 //! - [`layout`] size classes and layouts to rectangles
 //! - [`panes`], [`widgets`], [`overlays`] what is seen
 //! - [`theme`], [`glyphs`], [`caps`] roles to styles at the terminal's colour depth
 //! - [`text`], [`ansi`] untrusted text made safe
 //! - [`highlight`] syntax colours on a worker thread
 //! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
+//! - [`reading`] the shown log read on: entries, arrival times, figures
 //! - [`term`] entering and leaving the terminal, signals, hang-ups
 
 pub mod action;
+pub mod agent_offer;
 pub mod ansi;
 pub mod backend;
 pub mod caps;
@@ -31,6 +34,7 @@ pub mod msg;
 pub mod overlays;
 pub mod panes;
 pub mod possible;
+pub mod reading;
 pub mod run;
 pub mod state;
 pub mod term;

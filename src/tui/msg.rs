@@ -4,6 +4,7 @@ use crate::agent::trace::Entry;
 use crate::domain::case::CaseDetail;
 use crate::domain::{CaseId, CaseResult, RunId, Suite};
 
+use super::agent_offer::{AgentOffer, AgentRequest};
 use super::backend::{
     Answer, Change, FileChange, GradeRequest, JournalChunk, LogInfo, LogKey, RunSummary, TaskList,
 };
@@ -11,6 +12,7 @@ use super::gpu_view::GpuView;
 use super::highlight::Piece;
 use super::keymap::Key;
 use super::panes::diff::state::DiffFile;
+use super::reading::Figures;
 use super::state::Comparison;
 
 #[derive(Clone, Debug)]
@@ -33,6 +35,9 @@ pub enum Msg {
     Journal(RunId, Answer<JournalChunk>),
     Calibration(RunId, Answer<Vec<(Suite, CaseResult)>>),
     Started(GradeRequest, Answer<RunId>),
+    /// By task.
+    Agents(String, Answer<AgentOffer>),
+    AgentStarted(AgentRequest, Answer<RunId>),
     Cancelled(RunId, Answer<()>),
     Changes(Comparison, Answer<Vec<FileChange>>),
     File(Comparison, String, Answer<Box<DiffFile>>),
@@ -53,10 +58,15 @@ pub enum Msg {
 pub struct LogDelta {
     /// Index and entry; an index at the end appends.
     pub entries: Vec<(usize, Entry)>,
+    /// How many entries there are now; what stands after them was an unfinished line.
+    pub len: usize,
+    /// These are all: the log was rewritten.
+    pub replaced: bool,
     /// More is there to read now.
     pub more: bool,
-    /// The reader stopped at its bound; the rest is not shown.
+    /// The rest is not shown, because it is beyond the reader's bound.
     pub cut: bool,
+    pub figures: Option<Figures>,
 }
 
 /// Some lines of a file.

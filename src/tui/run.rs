@@ -1,5 +1,6 @@
 //! The loop: signals, keys, answers, samples, in this order; draws when something changed.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,6 +23,8 @@ use super::update::update;
 
 /// Draws made for data alone are this far apart at least.
 const DATA_FRAME: Duration = Duration::from_millis(33);
+/// Between looks at what the store told: a log that grows by each line tells thousands a second.
+const NEWS_PACE: Duration = Duration::from_millis(25);
 /// Between looks at the terminal's other end.
 const HANGUP_WATCH: Duration = Duration::from_secs(2);
 
@@ -141,6 +144,7 @@ async fn session(
     let mut events = EventStream::new();
     let mut next_watch = Alarm::now() + HANGUP_WATCH;
     let mut next_tick = Alarm::now() + Duration::from_secs(1);
+    let (mut paced, mut next_news) = (false, Alarm::now());
     loop {
         session.sampling();
         if session.draw_if_due()? {
@@ -191,7 +195,12 @@ async fn session(
                     session.handle(msg);
                 }
             },
-            Some(msg) = changed.recv() => session.handle(msg),
+            Some(msg) = changed.recv(), if !paced => {
+                session.news(msg, &mut changed);
+                paced = true;
+                next_news = Alarm::now() + NEWS_PACE;
+            },
+            () = sleep_until(next_news), if paced => paced = false,
             () = sleep_until(frame), if session.app.dirty => {},
             () = sleep_until(toast_end), if session.app.toast.is_some() => {
                 session.handle(Msg::ToastOver);
@@ -232,6 +241,19 @@ impl Session {
         self.app.now_s = now_s();
         for effect in update(&mut self.app, msg) {
             self.carry_out(effect);
+        }
+    }
+
+    /// Takes what the store and the sampler told since the last time, the same thing once.
+    fn news(&mut self, first: Msg, rest: &mut mpsc::UnboundedReceiver<Msg>) {
+        let mut told = HashSet::new();
+        let mut next = Some(first);
+        while let Some(msg) = next {
+            let again = matches!(&msg, Msg::Changed(change) if !told.insert(change.clone()));
+            if !again {
+                self.handle(msg);
+            }
+            next = rest.try_recv().ok();
         }
     }
 

@@ -1,11 +1,17 @@
-//! Shared by the end-to-end tests: the real program, the bundled tasks, one home for all.
+//! Shared by the end-to-end tests: the real program, the bundled tasks, one home for all, and the
+//! container engine.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
+mod containers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+#[allow(unused_imports)]
+pub use containers::docker_is_here;
 
 pub fn tasks() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tasks")

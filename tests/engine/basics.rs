@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use infradev::engine::{EngineError, ProcessStatus, SandboxEvent, Stream};
 
-use crate::house::{process, python, shell, spec, start};
+use crate::house::{Place, process, python, shell};
 
-#[tokio::test]
-async fn output_and_exit_codes_come_back() {
-    let mut sandbox = start(spec()).await;
+async fn output_and_exit_codes_come_back(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let ran = sandbox.run(process(1, &["echo", "hello"])).await;
     assert_eq!(ran.succeeded().out(), "hello\n");
     let ran = sandbox
@@ -25,9 +24,8 @@ async fn output_and_exit_codes_come_back() {
     sandbox.sandbox.close().await;
 }
 
-#[tokio::test]
-async fn what_cannot_be_started_is_said_and_the_sandbox_goes_on() {
-    let mut sandbox = start(spec()).await;
+async fn what_cannot_be_started_is_said_and_the_sandbox_goes_on(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let nowhere = infradev::engine::ProcessSpec {
         cwd: "/no/such".into(),
         ..process(2, &["true"])
@@ -47,12 +45,11 @@ async fn what_cannot_be_started_is_said_and_the_sandbox_goes_on() {
     sandbox.run(process(4, &["true"])).await.succeeded();
 }
 
-#[tokio::test]
-async fn the_environment_is_what_was_given_and_nothing_else() {
+async fn the_environment_is_what_was_given_and_nothing_else(at: &Place) {
     // PATH and HOME are in the environment of this test, and so in the worker's
-    let mut spec = spec();
+    let mut spec = at.spec();
     spec.env = BTreeMap::from([("A".into(), "1".into()), ("B".into(), "2".into())]);
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let mut process = process(1, &["/usr/bin/env"]);
     process.env = BTreeMap::from([("B".into(), "3".into())]);
     let ran = sandbox.run(process).await;
@@ -61,9 +58,8 @@ async fn the_environment_is_what_was_given_and_nothing_else() {
     assert_eq!(lines, ["A=1", "B=3"]);
 }
 
-#[tokio::test]
-async fn standard_input_is_given_and_then_ends() {
-    let mut sandbox = start(spec()).await;
+async fn standard_input_is_given_and_then_ends(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let mut bytes: Vec<u8> = (0..=255).collect();
     bytes.extend(vec![b'x'; 3 << 20]);
     let mut counts = shell(1, "wc -c; cat /dev/stdin | wc -c");
@@ -77,11 +73,10 @@ async fn standard_input_is_given_and_then_ends() {
     assert_eq!(ran.succeeded().out(), "");
 }
 
-#[tokio::test]
-async fn the_side_channel_is_a_stream_of_its_own_that_is_never_cut() {
-    let mut spec = spec();
+async fn the_side_channel_is_a_stream_of_its_own_that_is_never_cut(at: &Place) {
+    let mut spec = at.spec();
     spec.limits.output_bytes = 10;
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let mut talks = python(
         1,
         "import os\nfd = int(os.environ['INFRADEV_CHANNEL_FD'])\n\
@@ -107,9 +102,8 @@ async fn the_side_channel_is_a_stream_of_its_own_that_is_never_cut() {
     assert_eq!(ran.succeeded().out(), "none0123\n");
 }
 
-#[tokio::test]
-async fn processes_run_side_by_side_and_output_comes_while_they_run() {
-    let mut sandbox = start(spec()).await;
+async fn processes_run_side_by_side_and_output_comes_while_they_run(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let fifo = process(1, &["mkfifo", "/tmp/fifo"]);
     sandbox.run(fifo).await.succeeded();
     let waits = shell(2, "echo first; read wait < /tmp/fifo; echo second");
@@ -133,9 +127,8 @@ async fn processes_run_side_by_side_and_output_comes_while_they_run() {
     assert!(seen.iter().any(second), "{seen:?}");
 }
 
-#[tokio::test]
-async fn a_child_that_keeps_the_streams_does_not_hold_the_end_back() {
-    let mut sandbox = start(spec()).await;
+async fn a_child_that_keeps_the_streams_does_not_hold_the_end_back(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let begin = Instant::now();
     let ran = sandbox
         .run(shell(1, "echo before; setsid sleep 600 & exit 3"))
@@ -146,9 +139,8 @@ async fn a_child_that_keeps_the_streams_does_not_hold_the_end_back() {
     assert_eq!(sandbox.kill_all().await, 1);
 }
 
-#[tokio::test]
-async fn signals_and_limits_of_a_process_are_as_after_a_login() {
-    let mut sandbox = start(spec()).await;
+async fn signals_and_limits_of_a_process_are_as_after_a_login(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let ran = sandbox
         .run(shell(
             1,
@@ -168,9 +160,8 @@ async fn signals_and_limits_of_a_process_are_as_after_a_login() {
     );
 }
 
-#[tokio::test]
-async fn after_the_end_nothing_can_be_started() {
-    let sandbox = start(spec()).await;
+async fn after_the_end_nothing_can_be_started(at: &Place) {
+    let sandbox = at.start(at.spec()).await;
     let control = sandbox.sandbox.control();
     sandbox.sandbox.close().await;
     assert!(matches!(
@@ -179,9 +170,8 @@ async fn after_the_end_nothing_can_be_started() {
     ));
 }
 
-#[tokio::test]
-async fn a_request_over_the_bound_is_refused_before_it_is_sent() {
-    let mut sandbox = start(spec()).await;
+async fn a_request_over_the_bound_is_refused_before_it_is_sent(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let mut process_too_big = process(1, &["cat"]);
     process_too_big.stdin = vec![0; infradev::engine::frame::PAYLOAD_MAX + 1];
     assert!(matches!(
@@ -190,3 +180,16 @@ async fn a_request_over_the_bound_is_refused_before_it_is_sent() {
     ));
     sandbox.run(process(2, &["true"])).await.succeeded();
 }
+
+crate::house::both!(
+    output_and_exit_codes_come_back,
+    what_cannot_be_started_is_said_and_the_sandbox_goes_on,
+    the_environment_is_what_was_given_and_nothing_else,
+    standard_input_is_given_and_then_ends,
+    the_side_channel_is_a_stream_of_its_own_that_is_never_cut,
+    processes_run_side_by_side_and_output_comes_while_they_run,
+    a_child_that_keeps_the_streams_does_not_hold_the_end_back,
+    signals_and_limits_of_a_process_are_as_after_a_login,
+    after_the_end_nothing_can_be_started,
+    a_request_over_the_bound_is_refused_before_it_is_sent,
+);

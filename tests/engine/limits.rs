@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use infradev::engine::{ProcessStatus, SandboxEvent, Stream};
 
-use crate::house::{Box, process, python, shell, spec, start};
+use crate::house::{Box, Place, process, python, shell};
 
 /// Runs until a limit is hit and gives its name; then the sandbox still works and is empty.
 async fn hit(sandbox: &mut Box, id: u32) -> String {
@@ -33,12 +33,11 @@ async fn hit(sandbox: &mut Box, id: u32) -> String {
     limit.clone()
 }
 
-#[tokio::test]
-async fn ten_minutes_of_sleep_end_at_the_wall_limit() {
-    let mut spec = spec();
+async fn ten_minutes_of_sleep_end_at_the_wall_limit(at: &Place) {
+    let mut spec = at.spec();
     spec.limits.wall = Duration::from_millis(700);
     let begin = Instant::now();
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     sandbox
         .sandbox
         .spawn(shell(1, "trap '' TERM; sleep 600; sleep 600"))
@@ -70,10 +69,9 @@ async fn ten_minutes_of_sleep_end_at_the_wall_limit() {
     assert!(sandbox.sandbox.next().await.is_none());
 }
 
-#[tokio::test]
-async fn a_fork_bomb_is_stopped_and_nobody_else_notices() {
-    let mut other = start(spec()).await;
-    let mut sandbox = start(spec()).await;
+async fn a_fork_bomb_is_stopped_and_nobody_else_notices(at: &Place) {
+    let mut other = at.start(at.spec()).await;
+    let mut sandbox = at.start(at.spec()).await;
     sandbox
         .sandbox
         // one that goes on where no more processes can be had, and so cannot die out unseen
@@ -100,9 +98,8 @@ async fn a_fork_bomb_is_stopped_and_nobody_else_notices() {
     assert_eq!(hit(&mut sandbox, 5).await, "processes");
 }
 
-#[tokio::test]
-async fn as_many_processes_as_allowed_do_run() {
-    let mut sandbox = start(spec()).await;
+async fn as_many_processes_as_allowed_do_run(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let ran = sandbox
         .run(python(
             1,
@@ -114,9 +111,8 @@ async fn as_many_processes_as_allowed_do_run() {
     assert_eq!(ran.succeeded().out(), "all\n");
 }
 
-#[tokio::test]
-async fn two_gigabytes_of_output_are_cut_counted_and_block_nobody() {
-    let mut sandbox = start(spec()).await;
+async fn two_gigabytes_of_output_are_cut_counted_and_block_nobody(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let begin = Instant::now();
     let ran = sandbox
         .run(shell(1, "head -c 2147483648 /dev/zero; echo end >&2"))
@@ -129,9 +125,8 @@ async fn two_gigabytes_of_output_are_cut_counted_and_block_nobody() {
     assert_eq!(ran.truncated, [Stream::Stdout, Stream::Stderr]);
 }
 
-#[tokio::test]
-async fn a_memory_hog_is_stopped() {
-    let mut sandbox = start(spec()).await;
+async fn a_memory_hog_is_stopped(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     sandbox
         .sandbox
         .spawn(python(
@@ -142,8 +137,7 @@ async fn a_memory_hog_is_stopped() {
     assert_eq!(hit(&mut sandbox, 1).await, "memory");
 }
 
-#[tokio::test]
-async fn memory_that_is_in_no_process_counts() {
+async fn memory_that_is_in_no_process_counts(at: &Place) {
     for (id, hog) in [
         (
             // files in memory, never mapped
@@ -170,15 +164,14 @@ async fn memory_that_is_in_no_process_counts() {
              \x20   m.append(mmap.mmap(-1, 32 << 20)); m[-1].write(b'x' * (32 << 20)); time.sleep(0.01)",
         ),
     ] {
-        let mut sandbox = start(spec()).await;
+        let mut sandbox = at.start(at.spec()).await;
         sandbox.sandbox.spawn(python(id, hog)).unwrap();
         assert_eq!(hit(&mut sandbox, id).await, "memory", "{hog}");
     }
 }
 
-#[tokio::test]
-async fn memory_shared_by_many_counts_once() {
-    let mut sandbox = start(spec()).await;
+async fn memory_shared_by_many_counts_once(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     // 8 processes with the same 200 MiB: 1600 MiB by resident size, under the limit of 512
     let ran = sandbox
         .run(python(
@@ -194,13 +187,12 @@ async fn memory_shared_by_many_counts_once() {
     assert!(ran.limits.is_empty());
 }
 
-#[tokio::test]
-async fn scratch_that_is_mapped_counts_once() {
-    let mut spec = spec();
+async fn scratch_that_is_mapped_counts_once(at: &Place) {
+    let mut spec = at.spec();
     spec.limits.memory_bytes = 300 << 20;
     spec.limits.shm_bytes = 256 << 20;
     spec.limits.file_bytes = 256 << 20;
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let ran = sandbox
         .run(python(
             1,
@@ -214,12 +206,11 @@ async fn scratch_that_is_mapped_counts_once() {
     assert!(ran.limits.is_empty());
 }
 
-#[tokio::test]
-async fn a_file_over_its_limit_is_not_written() {
-    let mut sandbox = start(spec()).await;
-    let mut spec = spec();
+async fn a_file_over_its_limit_is_not_written(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
+    let mut spec = at.spec();
     spec.limits.file_bytes = 1 << 20;
-    let mut small = start(spec).await;
+    let mut small = at.start(spec).await;
     for (sandbox, fits) in [(&mut sandbox, true), (&mut small, false)] {
         let ran = sandbox
             .run(shell(1, "head -c 2000000 /dev/zero > /tmp/file"))
@@ -238,9 +229,8 @@ async fn a_file_over_its_limit_is_not_written() {
     assert_eq!(ran.succeeded().out(), "EFBIG\n");
 }
 
-#[tokio::test]
-async fn blinding_the_watcher_ends_the_sandbox() {
-    let mut sandbox = start(spec()).await;
+async fn blinding_the_watcher_ends_the_sandbox(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     // the same user may lower the limits of process 1; without descriptors it sees nothing
     sandbox
         .sandbox
@@ -258,3 +248,16 @@ async fn blinding_the_watcher_ends_the_sandbox() {
         "{seen:?}"
     );
 }
+
+crate::house::both!(
+    ten_minutes_of_sleep_end_at_the_wall_limit,
+    a_fork_bomb_is_stopped_and_nobody_else_notices,
+    as_many_processes_as_allowed_do_run,
+    two_gigabytes_of_output_are_cut_counted_and_block_nobody,
+    a_memory_hog_is_stopped,
+    memory_that_is_in_no_process_counts,
+    memory_shared_by_many_counts_once,
+    scratch_that_is_mapped_counts_once,
+    a_file_over_its_limit_is_not_written,
+    blinding_the_watcher_ends_the_sandbox,
+);

@@ -5,22 +5,21 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use infradev::engine::{Access, EngineError, ProcessStatus, Sandbox};
 use tempfile::TempDir;
 
-use crate::house::{mount, options, shell, spec, start, write};
+use crate::house::{Place, mount, options, shell, write};
 
-#[tokio::test]
-async fn read_only_refuses_and_read_write_accepts_and_files_come_back_as_ours() {
+async fn read_only_refuses_and_read_write_accepts_and_files_come_back_as_ours(at: &Place) {
     let before = std::fs::metadata("/etc/passwd").unwrap();
     let before = (before.uid(), before.gid());
     let (fixed, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     write(&fixed.path().join("file"), "fixed");
     write(&work.path().join("old"), "old");
     symlink("/etc/hostname", work.path().join("link")).unwrap();
-    let mut spec = spec();
+    let mut spec = at.spec();
     spec.mounts = vec![
         mount(fixed.path(), "/fixed", Access::ReadOnly),
         mount(work.path(), "/work", Access::ReadWrite),
     ];
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let ran = sandbox
         .run(shell(
             1,
@@ -70,31 +69,29 @@ async fn read_only_refuses_and_read_write_accepts_and_files_come_back_as_ours() 
     assert_eq!((after.uid(), after.gid()), before);
 }
 
-#[tokio::test]
-async fn a_source_below_a_closed_folder_works() {
+async fn a_source_below_a_closed_folder_works(at: &Place) {
     let closed = TempDir::new().unwrap();
     let inner = closed.path().join("inner");
     std::fs::create_dir(&inner).unwrap();
     write(&inner.join("file"), "found");
     let mode = std::fs::Permissions::from_mode;
     std::fs::set_permissions(closed.path(), mode(0o700)).unwrap();
-    let mut spec = spec();
+    let mut spec = at.spec();
     spec.mounts = vec![
         mount(&inner, "/inner", Access::ReadOnly),
         mount(inner.join("file"), "/one/file", Access::ReadOnly),
     ];
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let ran = sandbox.run(shell(1, "cat /inner/file /one/file")).await;
     assert_eq!(ran.succeeded().out(), "foundfound");
 }
 
-#[tokio::test]
-async fn targets_below_read_only_mounts_work_and_touch_no_source() {
+async fn targets_below_read_only_mounts_work_and_touch_no_source(at: &Place) {
     let (tool, base) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     write(&tool.path().join("file"), "tool");
     std::fs::create_dir_all(base.path().join("a/b")).unwrap();
     write(&base.path().join("a/kept"), "kept");
-    let mut spec = spec();
+    let mut spec = at.spec();
     spec.mounts = vec![
         mount(tool.path(), "/usr/local/not-there/x", Access::ReadOnly),
         mount(tool.path(), "/lib/not-there-either", Access::ReadOnly),
@@ -104,7 +101,7 @@ async fn targets_below_read_only_mounts_work_and_touch_no_source() {
         mount(tool.path().join("file"), "/base/file", Access::ReadOnly),
         mount(tool.path(), "/tmp/tool", Access::ReadOnly),
     ];
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let ran = sandbox
         .run(shell(
             1,
@@ -120,18 +117,17 @@ async fn targets_below_read_only_mounts_work_and_touch_no_source() {
     assert!(!std::path::Path::new("/usr/local/not-there").exists());
 }
 
-#[tokio::test]
-async fn mounts_inside_a_writable_tree_lie_on_top_of_it() {
+async fn mounts_inside_a_writable_tree_lie_on_top_of_it(at: &Place) {
     let (work, suite) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     std::fs::create_dir(work.path().join("tests")).unwrap();
     write(&work.path().join("tests/own"), "own");
     write(&suite.path().join("case"), "case");
-    let mut spec = spec();
+    let mut spec = at.spec();
     spec.mounts = vec![
         mount(suite.path(), "/work/tests", Access::ReadOnly),
         mount(work.path(), "/work", Access::ReadWrite),
     ];
-    let mut sandbox = start(spec).await;
+    let mut sandbox = at.start(spec).await;
     let ran = sandbox
         .run(shell(
             1,
@@ -141,8 +137,7 @@ async fn mounts_inside_a_writable_tree_lie_on_top_of_it() {
     assert_eq!(ran.succeeded().out(), "case\nrefused\n");
 }
 
-#[tokio::test]
-async fn what_cannot_be_mounted_is_refused_by_name() {
+async fn what_cannot_be_mounted_is_refused_by_name(at: &Place) {
     let work = TempDir::new().unwrap();
     symlink("/", work.path().join("link")).unwrap();
     write(&work.path().join("file"), "");
@@ -163,7 +158,7 @@ async fn what_cannot_be_mounted_is_refused_by_name() {
         ),
         (vec![writable, tree("/work/file")], "/work/file"),
     ] {
-        let mut spec = spec();
+        let mut spec = at.spec();
         spec.mounts = mounts;
         let refused = Sandbox::start_local_with(spec, work.path(), &options()).await;
         match refused {
@@ -175,9 +170,8 @@ async fn what_cannot_be_mounted_is_refused_by_name() {
     }
 }
 
-#[tokio::test]
-async fn scratch_and_shared_memory_have_their_size() {
-    let mut sandbox = start(spec()).await;
+async fn scratch_and_shared_memory_have_their_size(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
     let ran = sandbox
         .run(shell(
             1,
@@ -187,3 +181,12 @@ async fn scratch_and_shared_memory_have_their_size() {
     assert_eq!(ran.out(), "full\nfull\n");
     assert_eq!(ran.status, Some(ProcessStatus::Exited(0)));
 }
+
+crate::house::both!(
+    read_only_refuses_and_read_write_accepts_and_files_come_back_as_ours,
+    a_source_below_a_closed_folder_works,
+    targets_below_read_only_mounts_work_and_touch_no_source,
+    mounts_inside_a_writable_tree_lie_on_top_of_it,
+    what_cannot_be_mounted_is_refused_by_name,
+    scratch_and_shared_memory_have_their_size,
+);

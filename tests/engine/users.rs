@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use infradev::engine::local::{LocalOptions, probe};
-use infradev::engine::{Access, EngineError, Isolation, Sandbox};
+use infradev::engine::{Access, EngineError, Isolation, Sandbox, User};
 use tempfile::TempDir;
 
 use crate::house::{mount, options, shell, spec, write};
@@ -54,9 +54,14 @@ fn everything_holds_for_an_unprivileged_user() {
     // when this user is one already, the tests beside this one are that proof, and run once more
     let home = home();
     for filters in [
-        &["basics::", "walls::", "mounts::", "--test-threads=2"][..],
-        &["kills::", "--test-threads=2"],
-        &["limits::", "--test-threads=2"],
+        &[
+            "basics::local",
+            "walls::local",
+            "mounts::local",
+            "--test-threads=2",
+        ][..],
+        &["kills::local", "--test-threads=2"],
+        &["limits::local", "--test-threads=2"],
     ] {
         let mut command = as_somebody(std::env::current_exe().unwrap(), home.path());
         run_here(&mut command, filters);
@@ -71,7 +76,10 @@ fn everything_starts_for_a_root_that_is_only_called_so() {
     command
         .args(["--user", "--map-root-user"])
         .arg(std::env::current_exe().unwrap());
-    run_here(&mut command, &["mounts::", "walls::the_kernels_settings"]);
+    run_here(
+        &mut command,
+        &["mounts::local", "walls::local::the_kernels_settings"],
+    );
 }
 
 #[tokio::test]
@@ -176,4 +184,16 @@ async fn without_namespaces_limits_and_kills_still_hold() {
     );
     assert_eq!(sandbox.kill_all().await, 0);
     sandbox.sandbox.close().await;
+}
+
+#[tokio::test]
+async fn the_local_engine_has_nothing_under_the_workers_own_user() {
+    let scratch = TempDir::new().unwrap();
+    let mut spec = spec();
+    spec.user = User::Worker;
+    let started = Sandbox::start_local_with(spec, scratch.path(), &options()).await;
+    let Err(EngineError::Start { message, .. }) = started else {
+        panic!("it started");
+    };
+    assert!(message.contains("only the docker engine"), "{message}");
 }

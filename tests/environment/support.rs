@@ -118,6 +118,7 @@ pub fn request_without_uv(folder: &Path) -> Request {
         image: None,
         pythonpath: vec![".".into()],
         env: BTreeMap::from([("TASK_SETS".into(), "this".into())]),
+        data: Vec::new(),
     };
     Request::new(spec, &folder.join("task"), &folder.join("home"))
 }

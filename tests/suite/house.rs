@@ -12,7 +12,7 @@ use infradev::domain::{
     CaseId, CaseResult, Discrepancy, DiscrepancyKind, Event, Outcome, Subject, Suite,
 };
 use infradev::engine::local::LocalOptions;
-use infradev::engine::{Access, EngineError, Limits, Mount, Network, Sandbox, SandboxSpec};
+use infradev::engine::{Access, EngineError, Limits, Mount, Network, Sandbox, SandboxSpec, User};
 use infradev::environment::{Environment, Request, prepare};
 use infradev::pipeline::suite::{
     Sandboxes, SuiteError, SuiteOutcome, SuiteRun, install_reporter, reporter_mount, run_suite,
@@ -33,6 +33,7 @@ pub fn environment() -> &'static Environment {
             image: None,
             pythonpath: vec![".".into()],
             env: BTreeMap::new(),
+            data: Vec::new(),
         };
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
@@ -70,6 +71,9 @@ impl Sandboxes for Local<'_> {
             limits: self.house.limits,
             network: Network::Loopback,
             devices: Vec::new(),
+            image: None,
+            gpus: Vec::new(),
+            user: User::default(),
         };
         let options = LocalOptions {
             binary: Some(env!("CARGO_BIN_EXE_infradev").into()),
@@ -137,6 +141,7 @@ impl House {
             output_bytes: 1 << 20,
             scratch_bytes: 512 << 20,
             shm_bytes: 64 << 20,
+            cpus: None,
         };
         Self {
             scratch,

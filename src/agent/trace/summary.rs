@@ -175,6 +175,11 @@ impl Summary {
         }
     }
 
+    /// Tokens so far; `None`: the log has not told any.
+    pub fn usage(&self) -> Option<&TraceUsage> {
+        self.usage.as_ref()
+    }
+
     fn count(&mut self, usage: Usage, cost_usd: Option<f64>, total: bool) {
         let sum = self.usage.get_or_insert_default();
         if total {

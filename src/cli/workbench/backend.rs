@@ -11,6 +11,7 @@ use crate::domain::{
 use crate::launch;
 use crate::pipeline::Comparer;
 use crate::store::{self, Home, Request, RunDir, Summary};
+use crate::tui::agent_offer::{AgentOffer, AgentRequest};
 use crate::tui::backend::{
     Answer, Backend, BackendError, Change, ChangeKind, Count, FileChange, GradeRequest, Guard,
     JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
@@ -18,7 +19,7 @@ use crate::tui::backend::{
 use crate::tui::gpu_view::GpuView;
 use crate::workspace::{FileStat, Mirrors, Origin};
 
-use super::{logs, machine, watch};
+use super::{agents, logs, machine, watch};
 
 pub struct Store {
     home: Home,
@@ -41,7 +42,7 @@ impl Store {
     }
 
     fn summarise(run: &RunDir) -> Answer<RunSummary> {
-        let summary = Summary::of(run).map_err(BackendError::new)?;
+        let (summary, agent) = agents::summary(run)?;
         let live = summary.status.live();
         Ok(RunSummary {
             id: summary.run,
@@ -57,6 +58,8 @@ impl Store {
                 .map(|seconds| summary.created_s + seconds),
             status: status(summary.status),
             stage: summary.stage.as_deref().and_then(stage),
+            agent,
+            engine: summary.engine,
             waits_for_gpus: summary.waits_for_gpus,
             calibrates: summary.calibrates,
             verdict: summary.verdict,
@@ -98,7 +101,7 @@ fn stage(words: &str) -> Option<(Stage, Subject)> {
 
 impl Backend for Store {
     fn label(&self) -> String {
-        format!("home {} · engine local", self.home.root().display())
+        format!("home {}", self.home.root().display())
     }
 
     fn tasks(&self) -> Answer<TaskList> {
@@ -207,12 +210,23 @@ impl Backend for Store {
         Ok(run.id())
     }
 
+    fn agents(&self, task: &str) -> Answer<AgentOffer> {
+        agents::offer(&self.home, &self.task(task)?)
+    }
+
+    fn run_agent(&self, request: &AgentRequest) -> Answer<RunId> {
+        agents::start(&self.home, &self.task(&request.task)?, request)
+    }
+
     fn cancel(&self, run: &RunId) -> Answer<()> {
         let run = self.home.run(run);
         run.request(Request::Cancel).map_err(BackendError::new)
     }
 
     fn changes(&self, task: &str, left: &Source, right: &Source) -> Answer<Vec<FileChange>> {
+        for source in [left, right] {
+            agents::left_a_patch(&self.home, source)?;
+        }
         let task = self.task(task)?;
         let files = self
             .trees
@@ -246,22 +260,16 @@ impl Backend for Store {
         logs::case_detail(&path, result)
     }
 
-    fn agent_log(&self, task: &str, submission: &str) -> Answer<Option<LogInfo>> {
-        let task = self.task(task)?;
-        let Some(submission) = task.submission(submission) else {
-            return Ok(None);
-        };
-        let Some(path) = submission.log_path() else {
-            return Ok(None);
-        };
-        let bytes = std::fs::metadata(&path)
-            .map_err(|e| place(&path, &e))?
-            .len();
-        let format = submission
-            .spec
-            .log_format
-            .unwrap_or(crate::domain::submission::LogFormat::Text);
-        Ok(Some(LogInfo { format, bytes }))
+    fn agent_log(&self, log: &LogKey) -> Answer<Option<LogInfo>> {
+        match log {
+            LogKey::Agent { task, submission } => {
+                let task = self.task(task)?;
+                task.submission(submission)
+                    .map_or(Ok(None), agents::recorded)
+            }
+            LogKey::Run { run } => Ok(agents::kept(&self.home.run(run))),
+            LogKey::Times { .. } | LogKey::Beside { .. } | LogKey::Output { .. } => Ok(None),
+        }
     }
 
     fn outputs(&self, run: &RunId) -> Answer<Vec<LogKey>> {
@@ -282,6 +290,10 @@ impl Backend for Store {
                 suite,
                 rank,
             } => logs::output_path(&self.home.run(run), *subject, *suite, *rank),
+            LogKey::Run { run } => self.home.run(run).agent_log_path(),
+            LogKey::Times { run } => self.home.run(run).agent_times_path(),
+            LogKey::Beside { run, name } => logs::beside_path(&self.home.run(run), name)
+                .ok_or_else(|| BackendError::new("no file that an agent leaves has that name"))?,
         };
         logs::read(&path, from, max)
     }

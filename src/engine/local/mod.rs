@@ -7,19 +7,18 @@
 //! ```
 //!
 //! - [`start`]: the worker's side, down to a [`Sandbox`](super::Sandbox)
-//! - [`supervisor`], [`stage`], [`plan`], [`root`], [`harden`]: `infradev __sandbox`, single-threaded
+//! - [`supervisor`], [`stage`], [`root`], [`harden`]: `infradev __sandbox`, single-threaded
 //! - [`init`], [`process`], [`watch`], [`tree`], [`outbox`], [`filter`]: `infradev __init`,
 //!   process 1
-//! - [`ownership`]: work trees given to the sandbox's user and back
 //! - [`probe`]: what this machine allows, for the doctor
 //! - [`sys`]: the only unsafe code of the crate
 
 mod filter;
 mod harden;
+mod inbox;
 mod init;
+mod kernel_kills;
 mod outbox;
-mod ownership;
-mod plan;
 mod probe;
 mod process;
 mod root;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{
     EngineError, Isolation, Limits, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
-    SandboxSpec,
+    SandboxSpec, User,
 };
 use super::{INIT_PATH, LocalOptions};
 
@@ -66,9 +66,13 @@ async fn try_one(scratch: &Path, options: &LocalOptions) -> Result<(), EngineErr
             output_bytes: 1 << 16,
             scratch_bytes: 1 << 20,
             shm_bytes: 1 << 20,
+            cpus: None,
         },
         network: Network::Loopback,
         devices: Vec::new(),
+        image: None,
+        gpus: Vec::new(),
+        user: User::default(),
     };
     let mut sandbox = Sandbox::start_local_with(spec, scratch, options).await?;
     debug_assert_eq!(sandbox.isolation(), Isolation::Namespaces);

@@ -6,8 +6,8 @@ use std::path::Path;
 use hakoniwa::{Container, MountOptions, Namespace};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
+use super::super::plan::{Bind, Plan};
 use super::super::{Access, Limits, Network, Refusal, SandboxSpec};
-use super::plan::{Bind, Plan};
 use super::{INIT_PATH, INNER_ID};
 
 /// Programs and libraries of the machine.

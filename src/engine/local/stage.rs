@@ -16,10 +16,10 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::unistd::{getegid, geteuid};
 
+use super::super::ownership::drops_root;
+use super::super::plan::{Bind, Entry, Plan, refused};
 use super::super::{Network, Refusal, RefusalKind};
 use super::OUTER_ID;
-use super::ownership::drops_root;
-use super::plan::{Bind, Entry, Plan, refused};
 use super::root;
 use super::start::Setup;
 use super::sys;

@@ -11,13 +11,14 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::driver::Vessel;
+use super::super::driver::{Gone, Vessel};
 use super::super::frame::encode;
+use super::super::ownership::Lent;
 use super::super::sandbox::{Answer, Failed, Shape};
 use super::super::{
     Access, Begin, EngineError, Isolation, Refusal, RefusalKind, Request, Sandbox, SandboxSpec,
+    User,
 };
-use super::ownership::Lent;
 use super::probe;
 
 /// What standard error of the set-up is kept of.
@@ -59,6 +60,12 @@ impl Sandbox {
         scratch: &Path,
         options: &LocalOptions,
     ) -> Result<Self, EngineError> {
+        if spec.user == User::Worker {
+            return Err(EngineError::Start {
+                step: "choosing a user".into(),
+                message: "only the docker engine runs something as the worker's own user".into(),
+            });
+        }
         let mut setup = Setup {
             binary: binary(options)?,
             stage: stage(scratch)?,
@@ -107,6 +114,7 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
         limits: setup.spec.limits,
         isolation: setup.isolation,
         foreign_threads: foreign_threads(setup.isolation),
+        memory_group: false,
     };
     let mut first = encode(setup, &[])?;
     first.extend(encode(&Request::Begin(begin), &[])?);
@@ -159,7 +167,7 @@ async fn lend(spec: &SandboxSpec) -> Result<Option<Lent>, EngineError> {
         .filter(|m| m.access == Access::ReadWrite)
         .map(|m| m.source.clone())
         .collect();
-    let lend = move || Lent::new(&trees);
+    let lend = move || Lent::new(&trees, true);
     match tokio::task::spawn_blocking(lend).await {
         Ok(lent) => lent.map(Some),
         Err(_) => Err(EngineError::Ended),
@@ -167,7 +175,7 @@ async fn lend(spec: &SandboxSpec) -> Result<Option<Lent>, EngineError> {
 }
 
 fn explain(failed: Failed) -> EngineError {
-    let Failed { answer, said } = failed;
+    let Failed { answer, said, .. } = failed;
     match answer {
         Answer::Refused(mut refusal) => {
             if !said.is_empty() {
@@ -239,7 +247,7 @@ struct Supervisor {
 }
 
 impl Vessel for Supervisor {
-    async fn gone(mut self, patience: Duration) -> String {
+    async fn gone(mut self, patience: Duration, _asks: bool) -> Gone {
         // its input is closed by now: it ends the sandbox, by force after a moment, and then itself
         if timeout(patience, self.child.wait()).await.is_err() {
             // what it holds dies with it: hakoniwa's process, process 1, and so the namespace
@@ -254,6 +262,6 @@ impl Vessel for Supervisor {
         if let Some(lent) = self.lent.take() {
             tokio::task::spawn_blocking(move || drop(lent)).await.ok();
         }
-        said
+        Gone { said, fault: None }
     }
 }

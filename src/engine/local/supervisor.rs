@@ -15,10 +15,10 @@ use nix::sys::stat::{Mode, umask};
 use nix::sys::wait::waitpid;
 
 use super::super::frame::{encode, read_one};
+use super::super::ownership::drops_root;
 use super::super::{Isolation, Message, Refusal, RefusalKind};
 use super::harden::harden;
 use super::init::init_main;
-use super::ownership::drops_root;
 use super::stage::{Staged, drop_root, other, stage};
 use super::start::Setup;
 use super::{INIT_PATH, root, sys};

@@ -60,8 +60,16 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
         }
         (RunStatus::Running, _) => {
             let stage = run.stage.map_or("starting", |(stage, _)| stage.name());
+            let time = match run.agent {
+                Some(agent) => format!(
+                    "{}/{}",
+                    figures::whole(app.now_s - agent.since_s),
+                    figures::duration(agent.limit_s)
+                ),
+                None => elapsed(app, run),
+            };
             (
-                format!("{} {stage} {}", app.ui.glyphs.running, elapsed(app, run)),
+                format!("{} {stage} {time}", app.ui.glyphs.running),
                 Role::Running,
             )
         }
@@ -74,6 +82,15 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
             ("calibrated".into(), Role::Text)
         }
         (RunStatus::Finished, None) => ("finished".into(), Role::Text),
+    }
+}
+
+/// `1 case`, `2 cases`.
+pub fn plural(count: usize, word: &str) -> String {
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
     }
 }
 

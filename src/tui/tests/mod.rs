@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod agents;
 mod anything;
+mod chooser;
 mod keys;
 mod screens;

@@ -1,8 +1,8 @@
 //! Answers of the backend: each goes to its place, or is dropped where nobody looks any more.
 
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, RunId, Source, Subject, Suite, Verdict};
-use crate::tui::backend::{Count, JournalChunk, RunStatus, RunSummary};
+use crate::domain::{AgentEnd, Badge, Event, NetworkMode, RunId, Source, Subject, Suite, Verdict};
+use crate::tui::backend::{AgentTime, Count, JournalChunk, RunStatus, RunSummary};
 use crate::tui::effect::Effect;
 use crate::tui::layout::PaneKind;
 use crate::tui::msg::Msg;
@@ -11,7 +11,8 @@ use crate::tui::panes::log::LogSource;
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
-use super::target::{load_excerpt, load_file, load_why, read_on, retarget, set_sources};
+use super::target::{load_captured, load_excerpt, load_file, load_why, retarget};
+use super::{agents, logs};
 
 pub fn take(app: &mut App, msg: Msg) {
     match msg {
@@ -45,7 +46,14 @@ pub fn take(app: &mut App, msg: Msg) {
             app.touch(PaneKind::Cases);
         }
         Msg::Started(request, Ok(run)) => {
-            let mut summary = RunSummary::waiting(run.clone(), &request, app.now_s);
+            let mut summary = RunSummary::waiting(
+                run.clone(),
+                &request.task,
+                request.source.clone(),
+                app.now_s,
+            );
+            summary.parent.clone_from(&request.parent);
+            summary.only = request.only.len();
             if let Some(known) = app.summary(&run) {
                 summary = known.clone();
             }
@@ -61,6 +69,8 @@ pub fn take(app: &mut App, msg: Msg) {
             runs_changed(app);
             app.ask(Effect::LoadRun(run));
         }
+        Msg::Agents(task, answer) => agents::offered(app, &task, answer),
+        Msg::AgentStarted(request, answer) => agents::started(app, &request, answer),
         Msg::Cancelled(run, Ok(())) => {
             app.say("asked the worker to stop");
             app.ask(Effect::LoadRun(run));
@@ -78,33 +88,14 @@ pub fn take(app: &mut App, msg: Msg) {
                 app.touch(PaneKind::Diff);
             }
         }
-        Msg::AgentLog(key, Ok(Some(info))) => {
-            let source = LogSource::Agent(key.clone(), info.format);
-            let wanted = matches!(
-                (&app.target.task, &app.target.source, &key),
-                (
-                    Some(task),
-                    Some(Source::Submission { name }),
-                    crate::tui::backend::LogKey::Agent { task: t, submission },
-                ) if task == t && name == submission
-            );
-            if wanted {
-                let outputs = outputs(app);
-                set_sources(app, Some(source), outputs);
-            }
-        }
+        Msg::AgentLog(key, Ok(Some(info))) => logs::found_agent_log(app, key, info),
         Msg::Outputs(run, Ok(found)) => {
-            if app.open.as_ref().is_some_and(|open| open.id == run) {
-                let agent = app
-                    .log
-                    .sources
-                    .iter()
-                    .find(|s| matches!(s, LogSource::Agent(..)));
-                let agent = agent.cloned();
-                set_sources(app, agent, found);
+            if app.open.as_ref().is_some_and(|open| open.id == run) && app.log.outputs != found {
+                app.log.outputs = found;
+                logs::set_sources(app);
             }
         }
-        Msg::Log(key, answer) => log(app, &key, answer),
+        Msg::Log(key, answer) => logs::take(app, &key, answer),
         Msg::Detail(run, suite, id, answer) => {
             let here = app.open.as_ref().is_some_and(|open| open.id == run);
             if let Some(why) = &mut app.cases.why
@@ -139,17 +130,6 @@ pub fn take(app: &mut App, msg: Msg) {
     }
 }
 
-fn outputs(app: &App) -> Vec<crate::tui::backend::LogKey> {
-    app.log
-        .sources
-        .iter()
-        .filter_map(|source| match source {
-            LogSource::Output(key) => Some(key.clone()),
-            _ => None,
-        })
-        .collect()
-}
-
 fn tree_changed(app: &mut App) {
     let first = app.tree.rows.is_empty();
     tasks::state::rebuild(app);
@@ -160,13 +140,14 @@ fn tree_changed(app: &mut App) {
     app.touch(PaneKind::Tasks);
 }
 
-fn runs_changed(app: &mut App) {
+pub fn runs_changed(app: &mut App) {
     app.runs.sort_by(|a, b| {
         b.created_s
             .total_cmp(&a.created_s)
             .then_with(|| b.id.cmp(&a.id))
     });
     tree_changed(app);
+    load_captured(app);
     // a run that ends or dies changes more panes than the tree
     if let Some(open) = &mut app.open
         && let Some(summary) = app.runs.iter().find(|run| run.id == open.id)
@@ -177,7 +158,7 @@ fn runs_changed(app: &mut App) {
     }
 }
 
-fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
+pub fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
     app.runs.retain(|run| run.id != *id);
     app.runs.extend(summary);
 }
@@ -208,7 +189,11 @@ fn journal(
     let new_output = chunk.records.iter().any(|record| {
         matches!(
             record.event,
-            Event::Collected { .. } | Event::SuiteFinished { .. } | Event::StageStarted { .. }
+            Event::Collected { .. }
+                | Event::SuiteFinished { .. }
+                | Event::StageStarted { .. }
+                | Event::AgentStarted { .. }
+                | Event::AgentEnded { .. }
         )
     });
     let keys = open.take(&chunk);
@@ -249,13 +234,17 @@ fn journal(
         if new_output {
             app.ask(Effect::LoadOutputs(run.clone()));
         }
+        if new_output {
+            logs::learn_agent(app, run);
+        }
         if !status.live() {
-            read_on(app);
+            logs::read_on(app);
         }
     }
     if summary_changed {
         tree_changed(app);
     }
+    load_captured(app);
     app.touch(PaneKind::Cases);
     app.touch(PaneKind::Tasks);
 }
@@ -270,11 +259,21 @@ fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
         summary.ended_s = state.last_at_s;
     }
     summary.stage = state.stage;
+    summary.engine = state.engine.or(summary.engine);
+    summary.agent = working(open);
     summary.waits_for_gpus = state.waiting.is_some();
     if let Some(grade) = &state.grade {
         summary.verdict = Some(grade.verdict);
         summary.cause = grade.cause;
         summary.badges.clone_from(&grade.badges);
+    } else if let Some(agent) = &state.agent {
+        // known before the verdict is
+        let at_limit = agent.end == Some(AgentEnd::Limit);
+        let open = agent.network == NetworkMode::Open;
+        summary.badges = [(at_limit, Badge::Limit), (open, Badge::CouldReadUpstream)]
+            .into_iter()
+            .filter_map(|(holds, badge)| holds.then_some(badge))
+            .collect();
     }
     summary.fault.clone_from(&state.fault);
     if state.fault.is_some() && state.exit == Some(3) {
@@ -286,6 +285,15 @@ fn refresh(summary: &mut RunSummary, open: &OpenRun) -> bool {
     before != summary.status
 }
 
+/// The agent's time, while it works.
+fn working(open: &OpenRun) -> Option<AgentTime> {
+    let agent = open.state.agent.as_ref()?;
+    (agent.end.is_none() && open.status.live()).then_some(AgentTime {
+        since_s: agent.since_s,
+        limit_s: agent.limit_s,
+    })
+}
+
 fn count(state: &RunState, subject: Subject, suite: Suite) -> Option<Count> {
     state.suite(subject, suite).map(|suite| Count {
         passed: suite.passed(),
@@ -293,48 +301,22 @@ fn count(state: &RunState, subject: Subject, suite: Suite) -> Option<Count> {
     })
 }
 
-fn log(
-    app: &mut App,
-    key: &crate::tui::backend::LogKey,
-    answer: Result<crate::tui::msg::LogDelta, crate::tui::backend::BackendError>,
-) {
-    let Some(source) = app.log.source().filter(|source| source.key() == Some(key)) else {
-        return;
-    };
-    let format = source.format();
-    app.log.reading = false;
-    match answer {
-        Ok(delta) => {
-            app.log.cut = delta.cut;
-            app.log.take(delta.entries);
-            if delta.more {
-                app.log.reading = true;
-                app.ask(Effect::ReadLog {
-                    key: key.clone(),
-                    format,
-                    restart: false,
-                });
-            }
-        }
-        Err(error) => app.log.error = Some(error.0),
-    }
-    app.touch(PaneKind::Log);
-}
-
 impl RunSummary {
     /// A run that was just asked for.
-    fn waiting(id: RunId, request: &crate::tui::backend::GradeRequest, now_s: f64) -> Self {
+    pub(super) fn waiting(id: RunId, task: &str, source: Source, now_s: f64) -> Self {
         Self {
             id,
-            task: request.task.clone(),
-            source: request.source.clone(),
-            parent: request.parent.clone(),
-            only: request.only.len(),
+            task: task.into(),
+            source,
+            parent: None,
+            only: 0,
             created_s: now_s,
             started_s: None,
             ended_s: None,
             status: RunStatus::Waiting,
             stage: None,
+            agent: None,
+            engine: None,
             waits_for_gpus: false,
             calibrates: None,
             verdict: None,

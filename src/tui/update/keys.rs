@@ -12,10 +12,12 @@ use crate::tui::overlays::{Overlay, PromptFor};
 use crate::tui::panes::cases::CaseRow;
 use crate::tui::panes::log;
 use crate::tui::panes::tasks::{self, state::Node};
+use crate::tui::panes::words::plural;
 use crate::tui::state::App;
 
-use super::target::{load_changes, load_excerpt, load_file, load_why, retarget, show_source};
-use super::{prompts, scroll};
+use super::logs::show_source;
+use super::target::{load_changes, load_excerpt, load_file, load_why, retarget};
+use super::{agents, prompts, scroll};
 
 pub fn key(app: &mut App, key: Key) {
     app.last_key_s = app.now_s;
@@ -23,6 +25,7 @@ pub fn key(app: &mut App, key: Key) {
     app.dirty = true;
     match &mut app.overlay {
         Some(Overlay::Prompt(_)) => return prompts::key(app, key),
+        Some(Overlay::Agents(_)) => return agents::key(app, key),
         Some(Overlay::ConfirmCancel { run, .. }) => {
             let run = run.clone();
             match (key.code, key.ctrl) {
@@ -101,6 +104,7 @@ fn perform(app: &mut App, action: Action) {
         Action::Open => open(app),
         Action::Grade => grade(app, None),
         Action::GradeGold => grade(app, Some(Source::Gold)),
+        Action::RunAgent => agents::open(app),
         Action::Cancel => cancel(app),
         Action::RerunCase => {
             let only = app.cases.selected_row().map(|row| row.id.clone());
@@ -231,6 +235,18 @@ fn open(app: &mut App) {
             tasks::state::rebuild(app);
             retarget(app);
         }
+        Some(Node::Source(Source::Agent { .. })) => {
+            // at work its log tells most, afterwards the verdict does
+            let working = app.live_run().is_some_and(|run| run.agent.is_some());
+            focus(
+                app,
+                if working {
+                    PaneKind::Log
+                } else {
+                    PaneKind::Cases
+                },
+            );
+        }
         Some(Node::Source(_)) => focus(app, PaneKind::Diff),
         Some(Node::Problem(message)) => app.complain(message),
         Some(Node::Task) => {
@@ -315,14 +331,6 @@ fn suites_of<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> SuiteChoice {
         (true, false) => SuiteChoice::Official,
         (false, true) => SuiteChoice::Probes,
         _ => SuiteChoice::All,
-    }
-}
-
-pub fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
     }
 }
 

@@ -23,10 +23,13 @@ fn inner(app: &App, pane: PaneKind) -> (usize, usize) {
         .find(|(kind, _)| *kind == pane)
         .map(|(_, rect)| *rect)
         .unwrap_or_default();
-    (
-        usize::from(rect.width.saturating_sub(2)),
-        usize::from(rect.height.saturating_sub(2)),
-    )
+    let width = usize::from(rect.width.saturating_sub(2));
+    let height = usize::from(rect.height.saturating_sub(2));
+    let below = match pane {
+        PaneKind::Log => log_pane::status::height(app, width, height),
+        _ => 0,
+    };
+    (width, height - below)
 }
 
 /// How far a movement goes in a list of `len` from `at`.
@@ -82,7 +85,7 @@ pub fn settle(app: &mut App) {
         };
         match kind {
             PaneKind::Tasks => {
-                let rows = tasks::draw::tree_rows(usize::from(block.height));
+                let rows = tasks::draw::tree_rows(app, usize::from(block.height));
                 app.tree.offset = into_view(app.tree.offset, app.tree.selected, rows);
             }
             PaneKind::Cases => {

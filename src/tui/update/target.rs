@@ -1,13 +1,14 @@
 //! What the panes look at follows the tree's selection; changes of it ask for what is missing.
 
-use crate::domain::{RunId, Source};
-use crate::tui::backend::{LogKey, RunStatus};
+use crate::domain::{RunId, Source, Stage, Subject};
+use crate::tui::backend::RunStatus;
 use crate::tui::effect::Effect;
 use crate::tui::layout::PaneKind;
 use crate::tui::panes::cases::{self, Why};
-use crate::tui::panes::log::LogSource;
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
+
+use super::logs;
 
 /// Brings the target in line with the selection.
 pub fn retarget(app: &mut App) {
@@ -24,27 +25,13 @@ pub fn retarget(app: &mut App) {
     }
     if other_solution {
         load_changes(app);
-        app.log.chosen = false;
-        app.log.sources.clear();
-        if let (Some(task), Some(Source::Submission { name })) =
-            (app.target.task.clone(), app.target.source.clone())
-        {
-            app.ask(Effect::FindAgentLog(LogKey::Agent {
-                task,
-                submission: name,
-            }));
-        }
+        logs::other_solution(app);
     }
     if other_run || other_solution {
-        let agent = app
-            .log
-            .sources
-            .iter()
-            .find(|s| matches!(s, LogSource::Agent(..)));
-        let agent = agent.cloned();
-        set_sources(app, agent, Vec::new());
+        app.log.outputs.clear();
+        logs::set_sources(app);
         if other_solution && app.log.source().is_none() {
-            app.log.reset();
+            app.log.reset(false);
         }
     }
     follow_reruns(app);
@@ -93,11 +80,45 @@ pub fn load_changes(app: &mut App) {
     }
     app.diff.clear();
     app.diff.comparison.clone_from(&wanted);
-    if let Some(comparison) = wanted {
+    app.diff.awaits = wanted.is_some();
+    load_captured(app);
+    app.touch(PaneKind::Diff);
+}
+
+/// Asks for the files of the comparison once both sides are there: what an agent changes is a
+/// patch only when its time has ended.
+pub fn load_captured(app: &mut App) {
+    let Some(comparison) = app.diff.comparison.clone() else {
+        return;
+    };
+    if app.diff.awaits && !at_work(app, &comparison.right) {
+        app.diff.awaits = false;
         app.diff.loading = true;
         app.ask(Effect::LoadChanges(comparison));
+        app.touch(PaneKind::Diff);
     }
-    app.touch(PaneKind::Diff);
+}
+
+/// Whether an agent's changes are still to come.
+fn at_work(app: &App, source: &Source) -> bool {
+    let Source::Agent { run, .. } = source else {
+        return false;
+    };
+    let open = app.open.as_ref().filter(|open| open.id == *run);
+    if open.is_some_and(|open| open.state.captured.is_some()) {
+        return false;
+    }
+    let Some(summary) = app.summary(run).filter(|run| run.status.live()) else {
+        return false;
+    };
+    // runs of calibration come before, all else after it
+    !matches!(
+        summary.stage,
+        Some((
+            Stage::Apply | Stage::Build | Stage::Official | Stage::Probes | Stage::Judge,
+            Subject::Submission
+        ))
+    )
 }
 
 /// Asks for both sides of the selected file.
@@ -117,68 +138,6 @@ pub fn load_file(app: &mut App) {
         path,
         old_path,
     });
-}
-
-/// Sets what logs there are; keeps the one that is shown, else picks the most telling.
-pub fn set_sources(app: &mut App, agent: Option<LogSource>, outputs: Vec<LogKey>) {
-    let shown = app.log.source().cloned();
-    let mut sources: Vec<LogSource> = agent.into_iter().collect();
-    if app.open.is_some() {
-        sources.push(LogSource::Stages);
-    }
-    sources.extend(outputs.into_iter().map(LogSource::Output));
-    app.log.sources = sources;
-    let kept = shown
-        .as_ref()
-        .filter(|_| app.log.chosen)
-        .and_then(|shown| app.log.sources.iter().position(|s| s == shown));
-    let live = app.open.as_ref().is_some_and(|run| run.status.live());
-    let stages = app.log.sources.iter().position(|s| *s == LogSource::Stages);
-    let first = if live { stages.unwrap_or(0) } else { 0 };
-    app.log.current = kept.unwrap_or(first);
-    if app.log.source() != shown.as_ref() || shown == Some(LogSource::Stages) {
-        show_source(app);
-    }
-    app.touch(PaneKind::Log);
-}
-
-/// Shows the current source from its beginning.
-pub fn show_source(app: &mut App) {
-    app.log.reset();
-    match app.log.source().cloned() {
-        Some(LogSource::Stages) => {
-            if let Some(open) = &app.open {
-                app.log.take_stages(&open.state);
-            }
-        }
-        Some(source) => {
-            let format = source.format();
-            if let Some(key) = source.key().cloned() {
-                app.log.reading = true;
-                app.ask(Effect::ReadLog {
-                    key,
-                    format,
-                    restart: true,
-                });
-            }
-        }
-        None => {}
-    }
-}
-
-/// Reads what was added to the shown output, and finds outputs that are new.
-pub fn read_on(app: &mut App) {
-    if let Some(source @ LogSource::Output(key)) = app.log.source()
-        && !app.log.reading
-    {
-        let (key, format) = (key.clone(), source.format());
-        app.log.reading = true;
-        app.ask(Effect::ReadLog {
-            key,
-            format,
-            restart: false,
-        });
-    }
 }
 
 /// Asks why the selected case ended as it did, where that is not shown already.

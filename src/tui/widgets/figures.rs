@@ -21,6 +21,16 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// As [`duration`] without tenths: of a clock that ticks by the second.
+pub fn whole(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).floor();
+    if seconds < 10.0 {
+        format!("{seconds}s")
+    } else {
+        duration(seconds)
+    }
+}
+
 /// `88.1`: GiB with one digit.
 pub fn gib(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 30))
@@ -92,6 +102,9 @@ mod tests {
             (3720.0, "1h02m"),
         ] {
             assert_eq!(duration(seconds), shown);
+        }
+        for (seconds, shown) in [(-1.0, "0s"), (3.9, "3s"), (59.9, "59s"), (60.0, "1m00s")] {
+            assert_eq!(whole(seconds), shown);
         }
         assert_eq!(tokens(1_200_000), "1.2M");
         assert_eq!(tokens(38_000), "38k");

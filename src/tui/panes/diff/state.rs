@@ -61,6 +61,8 @@ pub struct DiffState {
     pub comparison: Option<Comparison>,
     pub files: Vec<FileChange>,
     pub loading: bool,
+    /// The files are asked for once there is a patch.
+    pub awaits: bool,
     pub error: Option<String>,
     pub selected: usize,
     pub file: Option<Shown>,
@@ -80,6 +82,7 @@ impl DiffState {
         self.files.clear();
         self.selected = 0;
         self.loading = false;
+        self.awaits = false;
         self.clear_file();
     }
 

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::agent::trace::{EditKind, Entry, Kind, Progress, Role as Who};
 use crate::domain::{Level, Source, Usage};
 use crate::tui::ansi;
-use crate::tui::layout::PaneKind;
+use crate::tui::layout::{PaneKind, split_bottom};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures};
@@ -14,19 +14,24 @@ use crate::tui::widgets::{Canvas, Title, figures};
 use super::rows::{self, Row};
 use super::scroll;
 use super::state::LogSource;
+use super::status;
 
 pub fn draw(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
     let log = &app.log;
     let title = title(canvas);
-    let mut inner = canvas.pane(PaneKind::Log, title);
+    let mut whole = canvas.pane(PaneKind::Log, title);
+    let below = status::height(app, whole.width(), whole.height());
+    let (area, foot) = split_bottom(whole.area, below as u16);
+    if below > 0 {
+        status::draw(&mut whole.part(foot));
+    }
+    let mut inner = whole.part(area);
     if let Some(error) = &log.error {
-        for (at, line) in text::wrap(error, inner.width().saturating_sub(2), 6)
-            .into_iter()
-            .enumerate()
-        {
-            let line = Line::from(inner.span(Role::Bad, line));
-            inner.put_at(at, 1, &line);
+        let width = inner.width().saturating_sub(2);
+        let rows = inner.wrapped(Role::Bad, error, width, inner.height());
+        for (at, line) in rows.iter().enumerate() {
+            inner.put_at(at, 1, line);
         }
         return;
     }
@@ -69,8 +74,15 @@ fn title(canvas: &Canvas<'_>) -> Title {
     if let Some(source) = log.source() {
         left.push(canvas.span(Role::Title, "log"));
         left.push(canvas.dim(format!(" · {}", source.label())));
-        if let Some(name) = app.target.source.as_ref().map(Source::label) {
-            left.push(canvas.dim(format!(" · {}", text::clean(&name))));
+        if let Some(source) = &app.target.source {
+            left.push(canvas.dim(format!(" · {}", text::clean(&source.label()))));
+        }
+        let model = log.figures.as_ref().and_then(|f| f.model.as_ref());
+        let asked = app.open.as_ref().and_then(|open| open.state.agent.as_ref());
+        if let Some(model) = model.or(asked.and_then(|agent| agent.model.as_ref()))
+            && matches!(log.source(), Some(LogSource::Agent(..)))
+        {
+            left.push(canvas.dim(format!(" · {}", text::clean(model))));
         }
     }
     let mut right = Vec::new();
@@ -78,7 +90,7 @@ fn title(canvas: &Canvas<'_>) -> Title {
         let shown = text::cut(&log.search, 20, app.ui.glyphs.ellipsis);
         right.push(canvas.span(Role::Notice, format!("/{shown} {} ", log.hits.len())));
     }
-    if log.reading {
+    if log.reading && log.behind {
         right.push(canvas.dim("reading "));
     }
     if log.cut {
@@ -91,7 +103,7 @@ fn title(canvas: &Canvas<'_>) -> Title {
             let place = format!("{}/{}", log.cursor + 1, log.entries.len());
             right.push(canvas.dim(place));
             // what grows says that it is not followed any more
-            if !matches!(log.source(), Some(LogSource::Agent(..))) {
+            if log.grows || !matches!(log.source(), Some(LogSource::Agent(..))) {
                 right.push(canvas.span(Role::Notice, " paused, > follows"));
             }
         }
@@ -211,8 +223,17 @@ fn head(canvas: &Canvas<'_>, entry: &Entry, first: &str, width: usize) -> Line<'
             ..
         } => {
             right.extend(ending(canvas, *progress, *exit));
+            let so_far = || {
+                let at_work = *progress == Progress::Running && status::at_work(canvas.app);
+                entry
+                    .at_s
+                    .filter(|_| at_work)
+                    .map(|at_s| canvas.app.now_s - at_s)
+            };
             if let Some(seconds) = duration_s {
                 right.push(canvas.dim(format!(" {:>6}", figures::duration(*seconds))));
+            } else if let Some(seconds) = so_far() {
+                right.push(canvas.dim(format!(" {:>6}", figures::whole(seconds))));
             }
             let more = command.lines().nth(1).is_some();
             let words = if more {
@@ -267,7 +288,9 @@ fn ending(canvas: &Canvas<'_>, progress: Progress, exit: Option<i64>) -> Vec<Spa
         (Progress::Done, false) => ("+", Role::Passed),
         (Progress::Failed, true) => ("✘", Role::Failed),
         (Progress::Failed, false) => ("F", Role::Failed),
-        (Progress::Running, _) => (glyphs.running, Role::Running),
+        (Progress::Running, _) if status::at_work(canvas.app) => (glyphs.running, Role::Running),
+        // its end is not in the log
+        (Progress::Running, _) => (glyphs.dash, Role::Dim),
     };
     let code = match exit {
         Some(0) | None => String::new(),

@@ -4,5 +4,6 @@ pub mod draw;
 pub mod rows;
 pub mod scroll;
 pub mod state;
+pub mod status;
 
 pub use state::{Anchor, LogSource, LogState};

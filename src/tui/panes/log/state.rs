@@ -7,6 +7,8 @@ use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
 use crate::domain::{Subject, Suite};
 use crate::tui::backend::LogKey;
+use crate::tui::msg::LogDelta;
+use crate::tui::reading::Figures;
 
 /// One of the logs that the pane can show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +55,8 @@ impl LogSource {
                 };
                 format!("{who}{what} output, rank {rank}")
             }
-            LogSource::Output(LogKey::Agent { .. }) => "agent".into(),
+            LogSource::Output(LogKey::Beside { name, .. }) => format!("agent's {name}"),
+            LogSource::Output(_) => "agent".into(),
         }
     }
 }
@@ -79,12 +82,22 @@ pub struct Anchor {
 pub struct LogState {
     /// What can be shown for the selection, in the order of the source key.
     pub sources: Vec<LogSource>,
+    /// The agent's log of what is selected, and what else was written, as far as it was found.
+    pub agent: Option<(LogKey, LogFormat)>,
+    pub outputs: Vec<LogKey>,
     pub current: usize,
     /// The reader chose the source: new ones do not change it.
     pub chosen: bool,
     pub entries: Vec<Entry>,
-    /// More is being read now.
+    /// What the log tells of the session so far.
+    pub figures: Option<Figures>,
+    /// More is being read now; `again`: the log changed meanwhile.
     pub reading: bool,
+    pub again: bool,
+    /// The last answer was not all that is there.
+    pub behind: bool,
+    /// Somebody may still write to what is shown.
+    pub grows: bool,
     /// The reader stopped at its bound.
     pub cut: bool,
     pub error: Option<String>,
@@ -107,10 +120,16 @@ impl Default for LogState {
     fn default() -> Self {
         Self {
             sources: Vec::new(),
+            agent: None,
+            outputs: Vec::new(),
             current: 0,
             chosen: false,
             entries: Vec::new(),
+            figures: None,
             reading: false,
+            again: false,
+            behind: false,
+            grows: false,
             cut: false,
             error: None,
             top: Anchor::default(),
@@ -131,9 +150,13 @@ impl LogState {
     }
 
     /// Forgets what is shown, before another source comes.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, grows: bool) {
         self.entries.clear();
+        self.figures = None;
         self.reading = false;
+        self.again = false;
+        self.behind = false;
+        self.grows = grows;
         self.cut = false;
         self.error = None;
         self.top = Anchor::default();
@@ -143,7 +166,51 @@ impl LogState {
         self.hits.clear();
         self.stages_taken = 0;
         // a recorded session is read from its beginning; what grows is followed
-        self.follow = !matches!(self.source(), Some(LogSource::Agent(..)));
+        self.follow = grows || !matches!(self.source(), Some(LogSource::Agent(..)));
+    }
+
+    /// Takes what was read; tells whether anything that is seen changed.
+    pub fn take_delta(&mut self, delta: LogDelta) -> bool {
+        let mut changed = self.cut != delta.cut || self.behind != delta.more;
+        self.behind = delta.more;
+        self.cut = delta.cut;
+        if delta.figures.is_some() && self.figures != delta.figures {
+            self.figures = delta.figures;
+            changed = true;
+        }
+        if delta.replaced {
+            let mut entries: Vec<Entry> = Vec::with_capacity(delta.len);
+            for (at, entry) in delta.entries {
+                match entries.get_mut(at) {
+                    // what was begun has ended further on
+                    Some(place) => *place = entry,
+                    None => entries.push(entry),
+                }
+            }
+            if entries == self.entries {
+                return changed;
+            }
+            // the reader's place stays where it was, as far as there is one
+            self.entries = entries;
+            let search = std::mem::take(&mut self.search);
+            self.set_search(search);
+            let last = self.entries.len().saturating_sub(1);
+            self.cursor = if self.follow {
+                last
+            } else {
+                self.cursor.min(last)
+            };
+            return true;
+        }
+        changed |= !delta.entries.is_empty() || self.entries.len() > delta.len;
+        self.take(delta.entries);
+        if self.entries.len() > delta.len {
+            // half a line was shown, and its rest made no entry
+            self.entries.truncate(delta.len);
+            self.hits.retain(|at| *at < delta.len);
+            self.cursor = self.cursor.min(delta.len.saturating_sub(1));
+        }
+        changed
     }
 
     /// Puts entries in their places and keeps the search's hits.
@@ -174,7 +241,7 @@ impl LogState {
     /// Adds what the worker said since the last time.
     pub fn take_stages(&mut self, state: &RunState) {
         if state.log.len() < self.stages_taken {
-            self.reset();
+            self.reset(self.grows);
         }
         let new: Vec<(usize, Entry)> = state
             .log

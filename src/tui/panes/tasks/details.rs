@@ -1,6 +1,6 @@
 //! A card about what is selected: the task, where the submission came from, how its run stands.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::domain::{Source, Task};
 use crate::tui::backend::RunSummary;
@@ -9,6 +9,7 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, figures};
 
+use super::agent;
 use super::state::Node;
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -22,9 +23,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
     let task = app.task(&row.task);
     match &row.node {
         Node::Problem(message) => {
-            for line in text::wrap(message, width, 12) {
-                rows.push(Line::from(canvas.span(Role::Bad, line)));
-            }
+            rows.extend(canvas.wrapped(Role::Bad, message, width, canvas.height()));
         }
         Node::Task => {
             if let Some(task) = task {
@@ -39,7 +38,20 @@ pub fn draw(canvas: &mut Canvas<'_>) {
             if let Some(run) = run {
                 run_rows(canvas, run, width, &mut rows);
             }
+            if let Source::Agent { run, .. } = source {
+                agent::rows(canvas, run, width, &mut rows);
+            }
+            if let Some(run) = run {
+                rows.push(id_row(canvas, run, width));
+            }
         }
+    }
+    // the last row names the run: it stays where there is no room for all
+    let room = canvas.height().saturating_sub(1);
+    if rows.len() > room {
+        let last = rows.pop();
+        rows.truncate(room.saturating_sub(1));
+        rows.extend(last);
     }
     for (at, line) in rows.iter().enumerate() {
         canvas.put_at(at + 1, 1, line);
@@ -48,9 +60,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
 
 fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line<'static>>) {
     let spec = &task.spec;
-    for line in text::wrap(&spec.title, width, 2) {
-        rows.push(Line::from(canvas.span(Role::Strong, line)));
-    }
+    rows.extend(canvas.wrapped(Role::Strong, &spec.title, width, 2));
     let probed = if spec.suites.probes.is_some() {
         format!("{} claims", spec.claims.len())
     } else {
@@ -84,13 +94,9 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
     }
     if let Some(words) = canvas.app.missing.get(&spec.id) {
         let words = format!("{words}: `infradev check {}` says how to get it", spec.id);
-        for line in text::wrap(&words, width, 2) {
-            rows.push(Line::from(canvas.span(Role::Warn, line)));
-        }
+        rows.extend(canvas.wrapped(Role::Warn, &words, width, 3));
     }
-    for line in text::wrap(&spec.summary, width, 6) {
-        rows.push(Line::from(canvas.span(Role::Text, line)));
-    }
+    rows.extend(canvas.wrapped(Role::Text, &spec.summary, width, 6));
 }
 
 fn source_rows(
@@ -122,9 +128,9 @@ fn source_rows(
                 canvas.app.ui.glyphs.ellipsis,
             ))));
         }
-        Source::Agent { name, .. } => {
-            rows.push(Line::from(canvas.span(Role::Strong, name.clone())));
-            rows.push(Line::from(canvas.dim(cut("an agent that works here"))));
+        Source::Agent { name, run } => {
+            let who = agent::who(canvas, name, run);
+            rows.push(Line::from(canvas.span(Role::Strong, cut(&who))));
         }
         Source::Submission { name } => {
             let Some(submission) = task.submission(name) else {
@@ -157,9 +163,7 @@ fn source_rows(
                 rows.push(Line::from(canvas.dim(cut(&facts.join(" · ")))));
             }
             if let Some(note) = &spec.note {
-                for line in text::wrap(note, width, 3) {
-                    rows.push(Line::from(canvas.dim(line)));
-                }
+                rows.extend(canvas.wrapped(Role::Dim, note, width, 3));
             }
         }
     }
@@ -167,7 +171,10 @@ fn source_rows(
 
 fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<Line<'static>>) {
     let app = canvas.app;
-    rows.push(Line::default());
+    // an agent's rows are many: its verdict comes first
+    if !matches!(run.source, Source::Agent { .. }) {
+        rows.push(Line::default());
+    }
     let (word, role) = words::standing(app, run);
     let mut first = vec![canvas.span(role, word)];
     for badge in &run.badges {
@@ -180,16 +187,22 @@ fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<
         first.push(canvas.dim(format!("  {}", words::elapsed(app, run))));
     }
     rows.push(Line::from(first));
-    let pair = words::pair(app, run.official, run.probes, words::pair_width(app));
-    rows.push(Line::from(pair));
-    if let Some(fault) = &run.fault {
-        for line in text::wrap(fault, width, 4) {
-            rows.push(Line::from(canvas.span(Role::Fault, line)));
-        }
+    if run.fault.is_none() || run.official.is_some() || run.probes.is_some() {
+        let pair = words::pair(app, run.official, run.probes, words::pair_width(app));
+        rows.push(Line::from(pair));
     }
-    let id = text::cut(&run.id.0, width.saturating_sub(4), app.ui.glyphs.ellipsis);
-    rows.push(Line::from(vec![
-        canvas.dim("run "),
-        Span::styled(id, canvas.style(Role::Dim)),
-    ]));
+    if let Some(fault) = &run.fault {
+        // the run's own row below it is kept
+        let room = canvas.height().saturating_sub(rows.len() + 2).max(2);
+        rows.extend(canvas.wrapped(Role::Fault, fault, width, room));
+    }
+}
+
+fn id_row(canvas: &Canvas<'_>, run: &RunSummary, width: usize) -> Line<'static> {
+    let engine = run
+        .engine
+        .map_or_else(String::new, |engine| format!(" · engine {}", engine.name()));
+    let room = width.saturating_sub(4 + text::width(&engine));
+    let id = text::cut(&run.id.0, room, canvas.app.ui.glyphs.ellipsis);
+    Line::from(canvas.dim(format!("run {id}{engine}")))
 }

@@ -12,15 +12,26 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures};
 
 use super::details;
-use super::state::{Branch, Node, TreeRow, standing_run};
+use super::state::{Branch, Node, TreeRow, row_name, standing_run};
 
 /// Rows of the tree that a pane of `height` inner rows shows; the rest is for details.
-pub fn tree_rows(height: usize) -> usize {
-    if height >= 22 {
-        height - (height / 3).clamp(8, 14)
-    } else {
-        height
+pub fn tree_rows(app: &App, height: usize) -> usize {
+    if height < 22 {
+        return height;
     }
+    // what went wrong is read here: it gets half of the pane
+    let run = app.target.run.as_ref().and_then(|id| app.summary(id));
+    let told = match app.tree.row().map(|row| &row.node) {
+        Some(Node::Problem(_)) => true,
+        Some(Node::Source(_) | Node::Run(..)) => run.is_some_and(|run| run.fault.is_some()),
+        Some(Node::Task) | None => false,
+    };
+    height
+        - if told {
+            height / 2
+        } else {
+            (height / 3).clamp(8, 14)
+        }
 }
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -31,7 +42,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         draw_empty(&mut inner);
         return;
     }
-    let rows = tree_rows(inner.height());
+    let rows = tree_rows(app, inner.height());
     let below = inner.height() - rows;
     let (tree, card) = split_bottom(inner.area, below as u16);
     draw_tree(&mut inner.part(tree));
@@ -133,6 +144,14 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
     let mut left = vec![Span::raw(indent), canvas.dim(format!("{marker} "))];
     let mut right = Vec::new();
     let name;
+    let mut after = None;
+    let used = Line::from(left.clone()).width();
+    let width = canvas.width();
+    // what is said of a run leaves its name room
+    let room = |name: &str, after: usize| {
+        let name = text::width(name).min(10) + after;
+        width.saturating_sub(used + name + 2)
+    };
     match &row.node {
         Node::Task => {
             name = canvas.span(Role::Title, text::clean(&row.task).into_owned());
@@ -158,9 +177,12 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
                 Source::Base => Role::Dim,
                 _ => Role::Text,
             };
-            name = canvas.span(role, text::clean(&source.label()).into_owned());
+            let (words, when) = row_name(app, source);
+            name = canvas.span(role, words);
+            after = when.map(|when| canvas.dim(format!(" {when}")));
+            let room = room(&name.content, after.as_ref().map_or(0, Span::width));
             match standing_run(app, &row.task, source) {
-                Some(run) => run_words(canvas, run, columns, &mut right),
+                Some(run) => run_words(canvas, run, columns, room, &mut right),
                 None => right.push(canvas.dim("not graded")),
             }
         }
@@ -175,17 +197,16 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
                 if run.only > 0 {
                     right.push(canvas.dim(format!("{} again ", run.only)));
                 }
-                run_words(canvas, run, columns, &mut right);
+                run_words(canvas, run, columns, room(&name.content, 0), &mut right);
             }
         }
     }
     let right = Line::from(right);
-    let used = Line::from(left.clone()).width();
-    let room = canvas.width().saturating_sub(used + right.width() + 2);
-    left.push(Span::styled(
-        text::cut(&name.content, room, glyphs.ellipsis),
-        name.style,
-    ));
+    let mut room = canvas.width().saturating_sub(used + right.width() + 2);
+    let short = text::cut(&name.content, room, glyphs.ellipsis);
+    room -= text::width(&short).min(room);
+    left.push(Span::styled(short, name.style));
+    left.extend(after.filter(|after| text::width(&after.content) <= room));
     canvas.put(at, &Line::from(left));
     let column = canvas.width().saturating_sub(right.width() + 1);
     canvas.put_at(at, column, &right);
@@ -199,15 +220,38 @@ fn run_words(
     canvas: &Canvas<'_>,
     run: &RunSummary,
     columns: &Columns,
+    room: usize,
     right: &mut Vec<Span<'static>>,
 ) {
     let (word, role) = words::standing(canvas.app, run);
+    // no case has begun while the agent works: its time needs the room
+    let mut pair = Vec::new();
+    if let Some(width) = columns.pair
+        && run.agent.is_none()
+    {
+        pair.push(Span::raw(" "));
+        pair.extend(words::pair(canvas.app, run.official, run.probes, width));
+    }
+    let mut free = room.saturating_sub(Line::from(right.clone()).width() + text::width(&word));
+    let wide = Line::from(pair.clone()).width();
+    let badges = if run.badges.is_empty() { 0 } else { 3 };
+    if wide + badges > free {
+        pair.clear();
+    } else {
+        free -= wide;
+    }
     right.push(canvas.span(role, word));
-    for badge in &run.badges {
-        right.push(canvas.span(Role::Badge, format!(" {}", badge.name())));
+    for (at, badge) in run.badges.iter().enumerate() {
+        let left = run.badges.len() - at;
+        let words = format!(" {}", badge.name());
+        // those without room are counted, the details name them
+        let more = if left > 1 { 3 } else { 0 };
+        if text::width(&words) + more > free {
+            right.push(canvas.span(Role::Badge, format!(" +{left}")));
+            break;
+        }
+        free -= text::width(&words);
+        right.push(canvas.span(Role::Badge, words));
     }
-    if let Some(width) = columns.pair {
-        right.push(Span::raw(" "));
-        right.extend(words::pair(canvas.app, run.official, run.probes, width));
-    }
+    right.extend(pair);
 }

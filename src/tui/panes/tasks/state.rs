@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::domain::{RunId, Source};
 use crate::tui::backend::RunSummary;
 use crate::tui::state::{App, Target};
+use crate::tui::text;
+use crate::tui::widgets::figures;
 
 /// One row of the tree.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,14 +120,29 @@ fn by_source(runs: &[RunSummary]) -> HashMap<String, Vec<usize>> {
     map
 }
 
-/// The run that stands for a source: the newest one that asked for whole suites.
+/// The run that stands for a source: the newest one that graded whole suites.
 pub fn standing_run<'a>(app: &'a App, task: &str, source: &Source) -> Option<&'a RunSummary> {
     let of_source = |run: &&RunSummary| run.task == task && run.source == *source;
-    app.runs
-        .iter()
-        .filter(of_source)
-        .find(|run| run.only == 0)
-        .or_else(|| app.runs.iter().find(of_source))
+    let whole = |run: &&RunSummary| of_source(run) && run.only == 0;
+    let runs = || app.runs.iter();
+    // a calibration that has ended says less of gold than its verdict
+    runs()
+        .filter(whole)
+        .find(|run| run.calibrates.is_none() || run.status.live())
+        .or_else(|| runs().find(whole))
+        .or_else(|| runs().find(of_source))
+}
+
+/// The name of a source's row: agents work more than once, so theirs has the time.
+pub fn row_name(app: &App, source: &Source) -> (String, Option<String>) {
+    let name = text::clean(&source.label()).into_owned();
+    let when = match source {
+        Source::Agent { run, .. } => app
+            .summary(run)
+            .map(|run| figures::moment(run.created_s, app.now_s, app.ui.utc_offset_s)),
+        _ => None,
+    };
+    (name, when)
 }
 
 /// Makes the rows anew after data, branches or the filter changed; the selection stays on its
@@ -195,12 +212,17 @@ fn push_source(
     let id = source_id(task, source);
     let own = runs.get(&id).map_or(&[][..], Vec::as_slice);
     let open = app.tree.toggled.contains(&id);
+    // an agent's run is the row itself
+    let many = match source {
+        Source::Agent { .. } => own.len() > 1,
+        _ => !own.is_empty(),
+    };
     rows.push(TreeRow {
         task: task.into(),
         node: Node::Source(source.clone()),
-        branch: branch(!own.is_empty(), open),
+        branch: branch(many, open),
     });
-    if open {
+    if open && many {
         rows.extend(
             own.iter()
                 .filter_map(|at| app.runs.get(*at))

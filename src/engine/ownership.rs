@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
-use super::super::EngineError;
-use super::OUTER_ID;
+use super::EngineError;
+use super::local::OUTER_ID;
 
 /// Whether a sandbox of this process runs as another user: it is root, and of more than itself (a
 /// root whose user namespace knows no other user is an ordinary one outside).
@@ -40,13 +40,15 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    pub(super) fn new(trees: &[PathBuf]) -> Result<Self, EngineError> {
+    /// `away`: to the unprivileged user, where this process is one that [`drops_root`]; else the
+    /// trees stay ours and are only tidied when they come back.
+    pub(super) fn new(trees: &[PathBuf], away: bool) -> Result<Self, EngineError> {
         // the tree itself, where a caller names it by a link; one that is missing is reported when
         // it is to be mounted
         let trees = trees.iter().filter_map(|t| t.canonicalize().ok()).collect();
         // made first, so that what was lent before a failure is given back
         let lent = Self { trees };
-        if !drops_root() {
+        if !away || !drops_root() {
             return Ok(lent);
         }
         for tree in &lent.trees {

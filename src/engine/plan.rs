@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::super::{Refusal, RefusalKind};
+use super::{Refusal, RefusalKind};
 
 /// Not a mount's target; below them there may be some.
 const RESERVED: [&str; 5] = ["/", "/dev", "/dev/shm", "/etc", "/tmp"];

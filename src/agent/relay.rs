@@ -1,0 +1,70 @@
+//! `infradev __relay ADDRESS SOCKET`: inside a sandbox, carries connections to a loopback address
+//! to a socket that is mounted in, behind which our proxy listens. Nothing else of the network is
+//! in reach, and nothing is decided here.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Printed when connections are taken.
+pub const RELAY_READY: &str = "relay: ready";
+/// Connections at once; more wait.
+const MOST: usize = 128;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The hidden subcommand.
+pub fn relay_main() -> ExitCode {
+    let mut arguments = std::env::args().skip(2);
+    let (Some(address), Some(socket)) = (arguments.next(), arguments.next()) else {
+        return ended("__relay ADDRESS SOCKET");
+    };
+    match serve(&address, Path::new(&socket)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ended(&format!("{address}: {error}")),
+    }
+}
+
+fn ended(why: &str) -> ExitCode {
+    writeln!(io::stderr(), "relay: {why}").ok();
+    ExitCode::FAILURE
+}
+
+fn serve(address: &str, socket: &Path) -> io::Result<()> {
+    let listener = TcpListener::bind(address)?;
+    let mut out = io::stdout();
+    writeln!(out, "{RELAY_READY}")?;
+    out.flush()?;
+    loop {
+        let (client, _) = listener.accept()?;
+        while OPEN.load(Ordering::Relaxed) >= MOST {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        let socket = socket.to_path_buf();
+        std::thread::Builder::new()
+            .stack_size(128 << 10)
+            .spawn(move || {
+                carry(&client, &socket).ok();
+                OPEN.fetch_sub(1, Ordering::Relaxed);
+            })?;
+    }
+}
+
+/// Both ways until both are done; a side that ends is ended on the other.
+fn carry(client: &TcpStream, socket: &Path) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    let proxy = UnixStream::connect(socket)?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            io::copy(&mut &*client, &mut &proxy).ok();
+            proxy.shutdown(Shutdown::Write).ok();
+        });
+        io::copy(&mut &proxy, &mut &*client).ok();
+        client.shutdown(Shutdown::Write).ok();
+    });
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! The agent's part of a run's state.
+
+use super::event::PatchedFile;
+use super::run_state::RunState;
+use super::submission::LogFormat;
+use super::{AgentEnd, CaptureNote, Event, Level, NetworkMode};
+
+/// An agent at work, or done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentState {
+    pub agent: String,
+    pub model: Option<String>,
+    pub format: LogFormat,
+    pub since_s: f64,
+    pub limit_s: f64,
+    pub network: NetworkMode,
+    /// Hosts that it asked for and that were refused, each once.
+    pub refused: Vec<String>,
+    /// Files, added and deleted lines so far, from its tree.
+    pub changed: Option<(usize, usize, usize)>,
+    pub end: Option<AgentEnd>,
+    pub duration_s: Option<f64>,
+}
+
+/// What the agent changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    pub sha256: String,
+    pub files: Vec<PatchedFile>,
+    pub notes: Vec<CaptureNote>,
+    /// Where its time ended short: the badge `limit`.
+    pub at_limit: bool,
+    /// It could read the network: the badge `could-read-upstream`.
+    pub open: bool,
+    pub agent_s: f64,
+}
+
+impl RunState {
+    /// Folds an event of the agent's part; others are none of its business.
+    pub(super) fn apply_agent(&mut self, at_s: f64, event: &Event) {
+        match event {
+            Event::AgentStarted {
+                agent,
+                version,
+                model,
+                format,
+                limit_s,
+                network,
+                hosts,
+                passed,
+                prompt,
+                ..
+            } => {
+                let word = |name: &str, value: &Option<String>| {
+                    value
+                        .as_ref()
+                        .map_or(String::new(), |v| format!(", {name} {v}"))
+                };
+                let list = |name: &str, all: &[String]| match all {
+                    [] => String::new(),
+                    all => format!(", {name} {}", all.join(" ")),
+                };
+                let text = format!(
+                    "agent {agent}{}{}, prompt {prompt}, limit {limit_s} s, network {}{}{}",
+                    word("version", version),
+                    word("model", model),
+                    network.name(),
+                    list("to", hosts),
+                    list("variables", passed),
+                );
+                self.say(at_s, Level::Info, text);
+                self.captured = None;
+                self.agent = Some(AgentState {
+                    agent: agent.clone(),
+                    model: model.clone(),
+                    format: *format,
+                    since_s: at_s,
+                    limit_s: *limit_s,
+                    network: *network,
+                    refused: Vec::new(),
+                    changed: None,
+                    end: None,
+                    duration_s: None,
+                });
+            }
+            Event::HostRefused { host } => {
+                self.say(at_s, Level::Warn, format!("network: {host} refused"));
+                if let Some(agent) = &mut self.agent {
+                    agent.refused.push(host.clone());
+                }
+            }
+            Event::AgentChanged {
+                files,
+                added,
+                deleted,
+            } => {
+                if let Some(agent) = &mut self.agent {
+                    agent.changed = Some((*files, *added, *deleted));
+                }
+            }
+            Event::AgentEnded {
+                end,
+                duration_s,
+                killed,
+                log_bytes,
+                dropped_bytes,
+            } => {
+                let more = |count: u64, what: &str| match count {
+                    0 => String::new(),
+                    count => format!(", {count} {what}"),
+                };
+                let text = format!(
+                    "agent {} after {duration_s:.1}s, log {log_bytes} bytes{}{}",
+                    end.words(),
+                    more(*dropped_bytes, "bytes over its bound dropped"),
+                    more(u64::from(*killed), "left-over processes killed"),
+                );
+                let level = match end {
+                    AgentEnd::Exited { code: 0 } => Level::Info,
+                    _ => Level::Warn,
+                };
+                self.say(at_s, level, text);
+                if let Some(agent) = &mut self.agent {
+                    agent.end = Some(end.clone());
+                    agent.duration_s = Some(*duration_s);
+                }
+            }
+            Event::Captured {
+                sha256,
+                bytes,
+                files,
+                notes,
+                more_notes,
+            } => {
+                let changed =
+                    |pick: fn(&PatchedFile) -> usize| files.iter().map(pick).sum::<usize>();
+                let text = format!(
+                    "captured {} files, +{} -{}, {bytes} bytes",
+                    files.len(),
+                    changed(|f| f.added),
+                    changed(|f| f.deleted)
+                );
+                self.say(at_s, Level::Info, text);
+                for note in notes {
+                    let text = format!("{}: {} {}", note.kind, note.path, note.detail);
+                    self.say(at_s, Level::Warn, text.trim_end().to_owned());
+                }
+                if *more_notes > 0 {
+                    self.say(at_s, Level::Warn, format!("{more_notes} more of these"));
+                }
+                let agent = self.agent.as_ref();
+                self.captured = Some(Captured {
+                    sha256: sha256.clone(),
+                    files: files.clone(),
+                    notes: notes.clone(),
+                    at_limit: agent.is_some_and(|a| a.end == Some(AgentEnd::Limit)),
+                    open: agent.is_some_and(|a| a.network == NetworkMode::Open),
+                    agent_s: agent.and_then(|a| a.duration_s).unwrap_or_default(),
+                });
+            }
+            _ => {}
+        }
+    }
+}

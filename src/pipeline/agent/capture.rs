@@ -1,0 +1,87 @@
+//! Stage `capture`: the agent's patch, made from the trees.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::event::PatchedFile;
+use crate::domain::run_state::RunState;
+use crate::domain::{Event, Level, hex};
+use crate::pipeline::error::Stop;
+use crate::pipeline::ground::Ground;
+use crate::pipeline::recorder::Recorder;
+use crate::pipeline::trees::differing;
+use crate::store::RunDir;
+use crate::workspace::Capture;
+
+/// What an agent left when its sandbox failed; kept for a person, never graded.
+const PARTIAL: &str = "partial.patch";
+
+/// Makes the patch and puts it where every run has the patch that is graded.
+pub(super) async fn capture(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<(), Stop> {
+    let made = make(ground, tree).await?;
+    let sha256 = hex(&Sha256::digest(&made.patch));
+    write(&ground.run.patch_path(), &made.patch)?;
+    recorder.record(Event::Captured {
+        sha256,
+        bytes: made.patch.len() as u64,
+        files: made
+            .files
+            .iter()
+            .map(differing)
+            .collect::<Vec<PatchedFile>>(),
+        notes: made.notes,
+        more_notes: made.more_notes,
+    });
+    Ok(())
+}
+
+/// After a fault: what is there is kept beside, and said.
+pub(super) async fn rescue(ground: &Ground, tree: &Path, recorder: &Recorder) {
+    let path = ground.run.path().join(PARTIAL);
+    let rescued = match make(ground, tree).await {
+        Ok(made) if made.files.is_empty() => return,
+        Ok(made) => write(&path, &made.patch),
+        Err(stop) => Err(stop),
+    };
+    match rescued {
+        Ok(()) => recorder.say(
+            Level::Warn,
+            format!("what the agent had changed is kept in {}", path.display()),
+        ),
+        Err(Stop::Fault(e) | Stop::Input(e)) => {
+            recorder.say(
+                Level::Warn,
+                format!("what the agent had changed is lost: {e}"),
+            );
+        }
+        Err(Stop::Cancelled) => {}
+    }
+}
+
+async fn make(ground: &Ground, tree: &Path) -> Result<Capture, Stop> {
+    let (trees, tree) = (Arc::clone(&ground.trees), tree.to_path_buf());
+    tokio::task::spawn_blocking(move || trees.snapshot.capture(&tree, trees.base))
+        .await
+        .map_err(|e| Stop::Fault(format!("capture: {e}")))?
+        .map_err(|e| Stop::Fault(format!("capture: {e}")))
+}
+
+/// Whole or not at all.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    let part: PathBuf = path.with_extension("part");
+    std::fs::write(&part, bytes)
+        .and_then(|()| std::fs::File::open(&part)?.sync_all())
+        .and_then(|()| std::fs::rename(&part, path))
+        .map_err(|e| Stop::Fault(format!("{}: {e}", path.display())))
+}
+
+/// Whether an earlier attempt of the run captured its patch, and the patch is still that.
+pub(super) fn is_done(run: &RunDir, kept: &RunState) -> bool {
+    let Some(captured) = &kept.captured else {
+        return false;
+    };
+    std::fs::read(run.patch_path())
+        .is_ok_and(|bytes| hex(&Sha256::digest(&bytes)) == captured.sha256)
+}

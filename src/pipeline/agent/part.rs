@@ -1,0 +1,220 @@
+//! From the order to the captured patch.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::capture::{capture, is_done, rescue};
+use super::changes::Changes;
+use super::install::install;
+use super::log::{LogWriter, set_aside};
+use super::recording::prepare;
+use super::site::{Plan, Site};
+use super::stage::{Ears, at_work};
+use super::trajectory::Trajectory;
+use crate::agent::adapter::{PassError, Passed, Redactor, allow_list};
+use crate::agent::proxy::Proxy;
+use crate::domain::run_state::RunState;
+use crate::domain::submission::LogFormat;
+use crate::domain::{AgentOrder, AgentSpec, Badge, Event, Level, NetworkMode, Stage, Subject, hex};
+use crate::environment;
+use crate::pipeline::error::Stop;
+use crate::pipeline::grade::Timer;
+use crate::pipeline::ground::Ground;
+use crate::pipeline::recorder::Recorder;
+use crate::store::{Home, RunDir};
+
+/// What is kept of an agent's other words.
+const ASIDE_BYTES: u64 = 64 << 20;
+
+/// What the agent's part adds to a grade.
+#[derive(Debug, Default)]
+pub(in crate::pipeline) struct Told {
+    pub badges: Vec<Badge>,
+    /// Seconds.
+    pub agent: f64,
+    pub capture: f64,
+}
+
+/// Lets the agent work and captures its patch; an earlier attempt's patch is kept.
+pub(in crate::pipeline) async fn agent_part(
+    home: &Home,
+    ground: &Ground,
+    order: &AgentOrder,
+    kept: &RunState,
+    recorder: &Recorder,
+) -> Result<Told, Stop> {
+    if is_done(&ground.run, kept) {
+        recorder.say(
+            Level::Info,
+            "agent: its patch is kept from the earlier attempt",
+        );
+        return told(&ground.run, Told::default());
+    }
+    let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
+    let tree = ground.scratch.join("agent-tree");
+    let worked = work(home, ground, order, &tree, recorder).await;
+    if matches!(worked, Err(Stop::Fault(_))) {
+        rescue(ground, &tree, recorder).await;
+    }
+    worked?;
+    let agent = timer.stop();
+    let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
+    capture(ground, &tree, recorder).await?;
+    let capture = timer.stop();
+    told(
+        &ground.run,
+        Told {
+            agent,
+            capture,
+            ..Told::default()
+        },
+    )
+}
+
+/// Badges come from the journal, whoever wrote it.
+fn told(run: &RunDir, mut told: Told) -> Result<Told, Stop> {
+    if let Some(captured) = run.state()?.captured {
+        if captured.at_limit {
+            told.badges.push(Badge::Limit);
+        }
+        if captured.open {
+            told.badges.push(Badge::CouldReadUpstream);
+        }
+        told.agent = told.agent.max(captured.agent_s);
+    }
+    Ok(told)
+}
+
+async fn work(
+    home: &Home,
+    ground: &Ground,
+    order: &AgentOrder,
+    tree: &Path,
+    recorder: &Recorder,
+) -> Result<(), Stop> {
+    let run = &ground.run;
+    let agent = read(&run.agent_path())?;
+    let network = order.network.unwrap_or(agent.network.mode);
+    let input = |e: PassError| Stop::Input(e.to_string());
+    let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
+    let hosts = allow_list(&agent, &passed).map_err(input)?;
+    lay(ground, tree).await?;
+    leaks(ground, network, tree)?;
+    let installed = install(home, ground, &agent, recorder).await?;
+    let changes = Changes::since(tree);
+    let recording = match &order.replay {
+        Some(replay) => {
+            let folder = ground.scratch.join("recording");
+            let (trees, replay, to) = (Arc::clone(&ground.trees), replay.clone(), folder.clone());
+            tokio::task::spawn_blocking(move || prepare(&replay, &trees, &to))
+                .await
+                .map_err(|e| Stop::Fault(format!("recording: {e}")))??;
+            Some(folder)
+        }
+        None => None,
+    };
+    let proxy = match network {
+        NetworkMode::AllowList => {
+            let folder = ground.scratch.join("proxy");
+            let recorder = recorder.clone();
+            let refused = move |host: &str| {
+                recorder.record(Event::HostRefused { host: host.into() });
+            };
+            let proxy = Proxy::start(&folder, hosts.clone(), refused);
+            Some(proxy.map_err(|e| Stop::Fault(format!("the proxy: {e}")))?)
+        }
+        NetworkMode::None | NetworkMode::Open => None,
+    };
+    let prompt = run.prompt_path();
+    let site = Site::new(
+        Plan {
+            ground,
+            agent: &agent,
+            order,
+            installed,
+            prompt: &prompt,
+            proxy: proxy.as_ref().map(Proxy::folder),
+            recording: recording.as_deref(),
+            passed: &passed,
+        },
+        tree,
+        network,
+    )?;
+    let ears = ears(run, &agent, &site.out, Redactor::new(&passed))?;
+    let sandbox = site.enter(ground).await?;
+    recorder.record(Event::AgentStarted {
+        agent: agent.name.clone(),
+        version: agent.version.clone(),
+        model: order.model.clone().or(agent.model.clone()),
+        format: order.replay.as_ref().map_or(agent.format, |r| r.format),
+        limit_s: order.limit_s,
+        network,
+        hosts: proxy.as_ref().map(|_| hosts.names()).unwrap_or_default(),
+        passed: passed.names(),
+        prompt: order.prompt.clone(),
+        prompt_sha256: digest(&prompt)?,
+    });
+    let limit = Duration::from_secs_f64(order.limit_s);
+    at_work(ground, &site, sandbox, ears, changes, limit, recorder).await
+}
+
+/// What an agent could read the solution from is refused before it costs anything. `tree`: base.
+fn leaks(ground: &Ground, network: NetworkMode, tree: &Path) -> Result<(), Stop> {
+    if network == NetworkMode::Open {
+        return Ok(());
+    }
+    match environment::holds_project(&ground.environment.packages, tree).first() {
+        None => Ok(()),
+        Some(held) => Err(Stop::Input(format!(
+            "the environment holds {} {}, the task's own project ({}): an agent could read another \
+             release of it; take it out of the task's requirements",
+            held.package.name,
+            held.package.version,
+            held.named_in.display()
+        ))),
+    }
+}
+
+/// The adapter as it was when the run was made.
+fn read(path: &Path) -> Result<AgentSpec, Stop> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Stop::Fault(format!("{}: {e}", path.display())))?;
+    toml::from_str(&text).map_err(|e| Stop::Input(format!("{}: {e}", path.display())))
+}
+
+async fn lay(ground: &Ground, tree: &Path) -> Result<(), Stop> {
+    let (trees, tree) = (Arc::clone(&ground.trees), tree.to_path_buf());
+    tokio::task::spawn_blocking(move || trees.snapshot.agent_repository(trees.base, &tree))
+        .await
+        .map_err(|e| Stop::Fault(format!("the agent's repository: {e}")))?
+        .map_err(|e| Stop::Fault(format!("the agent's repository: {e}")))
+}
+
+fn ears(run: &RunDir, agent: &AgentSpec, out: &Path, secrets: Redactor) -> Result<Ears, Stop> {
+    let io = |e: std::io::Error| Stop::Fault(format!("{}: {e}", run.path().display()));
+    let bound = agent.limits.log_mib << 20;
+    let (log, times) = (run.agent_log_path(), run.agent_times_path());
+    let aside: PathBuf = run.output_dir().join("agent-stderr.log");
+    for path in [&log, &times, &aside] {
+        set_aside(path).map_err(io)?;
+    }
+    let aside = LogWriter::create(&aside, None, ASIDE_BYTES).map_err(io)?;
+    let mut ears = if let Some(file) = &agent.trajectory {
+        let trajectory = Trajectory::new(out.join(file), log, bound);
+        Ears::open(None, aside, Some(trajectory), secrets)
+    } else {
+        let log = LogWriter::create(&log, Some(&times), bound).map_err(io)?;
+        Ears::open(Some(log), aside, None, secrets)
+    };
+    // a plain text's two streams are read together
+    ears.join(agent.format == LogFormat::Text);
+    Ok(ears)
+}
+
+fn digest(path: &Path) -> Result<String, Stop> {
+    let bytes = std::fs::read(path).map_err(|e| Stop::Fault(format!("{}: {e}", path.display())))?;
+    Ok(hex(&Sha256::digest(&bytes)))
+}

@@ -1,0 +1,273 @@
+//! The agent at work: its own copy of base, its prompt, its limits, and what it says meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use super::changes::{Changes, Counts};
+use super::log::LogWriter;
+use super::site::Site;
+use super::trajectory::Trajectory;
+use crate::agent::adapter::Redactor;
+use crate::domain::{AgentEnd, Event};
+use crate::engine::{ProcessStatus, Sandbox, SandboxEvent, Stream};
+use crate::pipeline::error::Stop;
+use crate::pipeline::ground::Ground;
+use crate::pipeline::recorder::Recorder;
+
+/// The agent's own process in its sandbox.
+pub(super) const AGENT: u32 = 0;
+/// Between two looks at a trajectory that is rewritten.
+const LOOK: Duration = Duration::from_millis(500);
+/// Between two counts of what changed in the tree; a count that takes long makes them rarer.
+const COUNT: Duration = Duration::from_secs(3);
+/// A sandbox that is asked to kill everything answers within this time, or is ended from outside.
+const KILL_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is kept of an agent's words.
+pub(super) struct Ears {
+    log: Option<LogWriter>,
+    aside: LogWriter,
+    /// For standard output and standard error: a secret may be cut by a frame's edge.
+    clean: [Redactor; 2],
+    trajectory: Option<Trajectory>,
+    secrets: Redactor,
+    joined: bool,
+}
+
+impl Ears {
+    pub(super) fn open(
+        log: Option<LogWriter>,
+        aside: LogWriter,
+        trajectory: Option<Trajectory>,
+        secrets: Redactor,
+    ) -> Self {
+        Self {
+            log,
+            aside,
+            clean: [secrets.clone(), secrets.clone()],
+            trajectory,
+            secrets,
+            joined: false,
+        }
+    }
+
+    /// Both streams are the log.
+    pub(super) fn join(&mut self, joined: bool) {
+        self.joined = joined;
+    }
+
+    fn hear(&mut self, stream: Stream, bytes: &[u8]) -> std::io::Result<()> {
+        let (clean, to) = match (stream, &mut self.log) {
+            (Stream::Stdout, Some(log)) => (&mut self.clean[0], log),
+            (Stream::Stdout, None) => (&mut self.clean[0], &mut self.aside),
+            (_, Some(log)) if self.joined => (&mut self.clean[1], log),
+            _ => (&mut self.clean[1], &mut self.aside),
+        };
+        to.push(&clean.push(bytes))
+    }
+
+    fn look(&mut self) -> std::io::Result<()> {
+        if let Some(trajectory) = &mut self.trajectory {
+            let secrets = &self.secrets;
+            trajectory.follow(|bytes| {
+                let mut clean = secrets.clone();
+                let mut kept = clean.push(&bytes);
+                kept.extend(clean.finish());
+                kept
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and tells how much came, and how much of it was dropped.
+    fn finish(mut self) -> std::io::Result<(u64, u64)> {
+        self.look()?;
+        let rest = self.clean.each_mut().map(Redactor::finish);
+        match &mut self.log {
+            Some(log) => log.push(&rest[0])?,
+            None => self.aside.push(&rest[0])?,
+        }
+        self.aside.push(&rest[1])?;
+        let mut counts = (0, self.aside.counts().1);
+        if let Some(log) = self.log {
+            counts = (log.counts().0, counts.1 + log.counts().1);
+            log.finish()?;
+        }
+        if let Some(trajectory) = &self.trajectory {
+            counts = (
+                counts.0 + trajectory.bytes + trajectory.dropped,
+                counts.1 + trajectory.dropped,
+            );
+        }
+        self.aside.finish()?;
+        Ok(counts)
+    }
+}
+
+/// Listens to the agent until it ends or its time is over; nothing of it runs afterwards.
+pub(super) async fn at_work(
+    ground: &Ground,
+    site: &Site,
+    mut sandbox: Sandbox,
+    mut ears: Ears,
+    changes: Changes,
+    limit: Duration,
+    recorder: &Recorder,
+) -> Result<(), Stop> {
+    let since = Instant::now();
+    let fault = |e: std::io::Error| Stop::Fault(format!("the agent's log: {e}"));
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let counter = Counter::start(ground, changes, recorder);
+    let deadline = sleep_until((since + limit).into());
+    tokio::pin!(deadline);
+    let mut hit: Option<AgentEnd> = None;
+    let end = loop {
+        let event = tokio::select! {
+            event = sandbox.next() => event,
+            () = &mut deadline => break AgentEnd::Limit,
+            _ = looks.tick() => {
+                ears.look().map_err(fault)?;
+                continue;
+            }
+        };
+        match event {
+            Some(SandboxEvent::Output {
+                id: AGENT,
+                stream,
+                bytes,
+            }) => {
+                ears.hear(stream, &bytes).map_err(fault)?;
+            }
+            Some(SandboxEvent::Exited {
+                id: AGENT, status, ..
+            }) => {
+                break hit.take().unwrap_or(match status {
+                    ProcessStatus::Exited(code) => AgentEnd::Exited { code },
+                    ProcessStatus::Signaled(signal) => AgentEnd::Signaled { signal },
+                });
+            }
+            Some(SandboxEvent::NotStarted { id: AGENT, message }) => {
+                return Err(Stop::Input(format!(
+                    "agent {} cannot be started: {message}; is it installed, and on PATH in the sandbox?",
+                    site.agent
+                )));
+            }
+            Some(SandboxEvent::LimitHit { limit, detail }) => {
+                // everything was killed: its end comes next
+                hit = Some(AgentEnd::Killed { limit, detail });
+            }
+            Some(SandboxEvent::Closed { reason }) => {
+                return Err(Stop::Fault(format!(
+                    "the agent's sandbox ended: {}",
+                    reason.unwrap_or_else(|| "without a reason".into())
+                )));
+            }
+            None => return Err(Stop::Fault("the agent's sandbox ended".into())),
+            Some(_) => {}
+        }
+    };
+    let duration_s = since.elapsed().as_secs_f64();
+    let killed = clear(
+        &mut sandbox,
+        &mut ears,
+        end == AgentEnd::Limit,
+        site.helpers,
+    )
+    .await
+    .map_err(fault)?;
+    sandbox.close().await;
+    counter.stop().await;
+    let (log_bytes, dropped_bytes) = ears.finish().map_err(fault)?;
+    recorder.record(Event::AgentEnded {
+        end,
+        duration_s,
+        killed,
+        log_bytes,
+        dropped_bytes,
+    });
+    Ok(())
+}
+
+/// Kills what is left and hears what it had still to say: how many there were beside the agent's
+/// own process and our helpers.
+async fn clear(
+    sandbox: &mut Sandbox,
+    ears: &mut Ears,
+    agent_alive: bool,
+    helpers: u32,
+) -> std::io::Result<u32> {
+    if sandbox.kill_all().is_err() {
+        return Ok(0);
+    }
+    let until = tokio::time::Instant::now() + KILL_PATIENCE;
+    loop {
+        match tokio::time::timeout_at(until, sandbox.next()).await {
+            Ok(Some(SandboxEvent::Killed { processes })) => {
+                return Ok(processes.saturating_sub(helpers + u32::from(agent_alive)));
+            }
+            Ok(Some(SandboxEvent::Output {
+                id: AGENT,
+                stream,
+                bytes,
+            })) => ears.hear(stream, &bytes)?,
+            Ok(Some(SandboxEvent::Closed { .. }) | None) | Err(_) => return Ok(0),
+            Ok(Some(_)) => {}
+        }
+    }
+}
+
+/// Counts changed lines beside the agent, on a thread of its own; ends with this.
+struct Counter {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Counter {
+    fn start(ground: &Ground, mut changes: Changes, recorder: &Recorder) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (trees, recorder) = (Arc::clone(&ground.trees), recorder.clone());
+        let stopped = Arc::clone(&stop);
+        let thread = tokio::task::spawn_blocking(move || {
+            let mut told = Counts::default();
+            while !stopped.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                let counts = changes.count(&trees.snapshot, trees.base);
+                if counts != told {
+                    told = counts;
+                    recorder.record(Event::AgentChanged {
+                        files: counts.files,
+                        added: counts.added,
+                        deleted: counts.deleted,
+                    });
+                }
+                // at most a twentieth of a core
+                let until = begun + (begun.elapsed() * 20).max(COUNT);
+                while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    async fn stop(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.await.ok();
+        }
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,104 @@
+//! A log that an agent keeps in a file and rewrites as it goes: copied into the run as it changes.
+//! The file lies in a folder that the agent writes, so it is opened as what it may have become.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+/// Follows one file.
+pub(super) struct Trajectory {
+    from: PathBuf,
+    to: PathBuf,
+    bound: u64,
+    seen: Option<(u64, i64, i64, u64)>,
+    /// Bytes of the last copy.
+    pub bytes: u64,
+    /// Bytes over the bound.
+    pub dropped: u64,
+}
+
+impl Trajectory {
+    pub(super) fn new(from: PathBuf, to: PathBuf, bound: u64) -> Self {
+        Self {
+            from,
+            to,
+            bound,
+            seen: None,
+            bytes: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Copies the file where it changed since the last look, whole or not at all; one that is not
+    /// there yet is nothing. `clean`: what is written of what was read.
+    pub(super) fn follow(&mut self, clean: impl Fn(Vec<u8>) -> Vec<u8>) -> io::Result<bool> {
+        let Some(mut file) = open_plain(&self.from)? else {
+            return Ok(false);
+        };
+        let metadata = file.metadata()?;
+        let mark = (
+            metadata.ino(),
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+            metadata.size(),
+        );
+        if self.seen == Some(mark) {
+            return Ok(false);
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take(self.bound).read_to_end(&mut bytes)?;
+        self.bytes = bytes.len() as u64;
+        self.dropped = metadata.size().saturating_sub(self.bytes);
+        let part = self.to.with_extension("log.part");
+        let mut out = File::create(&part)?;
+        out.write_all(&clean(bytes))?;
+        drop(out);
+        std::fs::rename(&part, &self.to)?;
+        self.seen = Some(mark);
+        Ok(true)
+    }
+}
+
+/// A plain file at a path that somebody else owns; `None` where there is none.
+fn open_plain(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits())
+        .open(path);
+    match opened {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        // no plain file, not there, a link, a folder on the way that is none
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_rewritten_file_is_copied_and_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("t.json"), dir.path().join("agent.log"));
+        let mut trajectory = Trajectory::new(from.clone(), to.clone(), 10);
+        let keep = |bytes: Vec<u8>| bytes;
+        assert!(!trajectory.follow(keep).unwrap());
+        std::fs::write(&from, "{\"a\":1}").unwrap();
+        assert!(trajectory.follow(keep).unwrap());
+        assert!(!trajectory.follow(keep).unwrap());
+        std::fs::write(&from, "{\"a\":1,\"b\":2}").unwrap();
+        assert!(trajectory.follow(|b| b.to_ascii_uppercase()).unwrap());
+        assert_eq!(std::fs::read_to_string(&to).unwrap(), "{\"A\":1,\"B");
+        assert_eq!((trajectory.bytes, trajectory.dropped), (10, 3));
+        let secret = dir.path().join("secret");
+        std::fs::write(&secret, "s").unwrap();
+        std::fs::remove_file(&from).unwrap();
+        std::os::unix::fs::symlink(&secret, &from).unwrap();
+        assert!(!trajectory.follow(keep).unwrap());
+    }
+}
