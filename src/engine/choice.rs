@@ -26,7 +26,8 @@ impl Engine {
     pub async fn start(&self, spec: SandboxSpec, scratch: &Path) -> Result<Sandbox, EngineError> {
         match self {
             Self::Local(options) => Sandbox::start_local_with(spec, scratch, options).await,
-            Self::Docker(docker) => docker.start(spec, scratch).await,
+            // what is asked of a daemon is large, and waited for in few places
+            Self::Docker(docker) => Box::pin(docker.start(spec, scratch)).await,
         }
     }
 }
