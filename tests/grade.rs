@@ -1,11 +1,12 @@
 //! The bundled tasks, end to end: gold, base, every adversarial and alternative patch, every
-//! submission, graded by the real program in real sandboxes.
+//! submission, graded by the real program in real sandboxes, of both engines, which agree case by
+//! case.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 
-use common::{grade, home, not_passed, tasks};
+use common::{docker_is_here, grade, home, not_passed, tasks};
 use infradev::catalog::Catalog;
 use infradev::domain::{Task, Verdict};
 use serde_json::Value;
@@ -20,11 +21,54 @@ fn suite<'a>(document: &'a Value, name: &str) -> (u64, u64, u64) {
     (n("collected"), n("gold_passed"), n("passed"))
 }
 
+/// What a verdict says, and each case with its outcome and gold's: all but times.
+fn essence(document: &Value) -> Vec<String> {
+    let cases = document["cases"].as_array().unwrap().iter().map(|c| {
+        let ranks = c["ranks"].as_array().map_or(0, Vec::len);
+        format!(
+            "{} {} {} gold {} of {ranks}",
+            c["suite"], c["id"], c["outcome"], c["gold"]
+        )
+    });
+    let keys = [
+        "verdict",
+        "cause",
+        "badges",
+        "resolved",
+        "resolved_strict",
+        "resolved_official",
+        "resolved_official_strict",
+        "suites",
+    ];
+    let whole = keys.map(|key| format!("{key} {}", document[key]));
+    whole.into_iter().chain(cases).collect()
+}
+
 /// Everything that the issue asks of a bundled task.
 fn holds(id: &str) {
     let (home, tasks) = (home(), tasks());
     let task = load(id);
-    let run = |args: &[&str]| grade(&home, &tasks, id, args);
+    let docker = docker_is_here();
+    let mut compared = (0, 0);
+    let mut run = |args: &[&str]| {
+        let on = |engine| grade(&home, &tasks, id, &[args, &["--engine", engine]].concat());
+        let (code, local) = on("local");
+        assert_eq!(local["engine"], "local");
+        if docker {
+            let (other, container) = on("docker");
+            assert_eq!(container["engine"], "docker");
+            let (here, there) = (essence(&local), essence(&container));
+            let differ = |(a, b): &(&String, &String)| a != b;
+            let first = here.iter().zip(&there).find(differ);
+            assert_eq!(
+                (code, here.len(), first),
+                (other, there.len(), None),
+                "{args:?}: local and docker"
+            );
+            compared = (compared.0 + 1, compared.1 + there.len());
+        }
+        (code, local)
+    };
 
     let (code, gold) = run(&["--gold"]);
     assert_eq!(code, 0, "gold: {:#?}", not_passed(&gold));
@@ -124,6 +168,8 @@ fn holds(id: &str) {
             "{id} has no submission that is {kind}"
         );
     }
+    let (grades, lines) = compared;
+    println!("{id}: {grades} grades on both engines, {lines} lines of verdicts and cases alike");
 }
 
 #[test]

@@ -308,19 +308,29 @@ fn newest(home: &Path, tasks: &Path) -> (String, String) {
     (text("status"), text("verdict"))
 }
 
-#[test]
-fn a_key_grades_and_the_run_goes_on_without_the_workbench() {
-    // a home of its own for the runs, an environment that the other tests may have built
-    let dir = tempfile::tempdir().unwrap();
-    let home = dir.path().join("home");
+/// What is tested here is the workbench: on every machine the engine is the same.
+const NO_DOCKER: (&str, &str) = ("DOCKER_HOST", "unix:///nowhere/docker.sock");
+
+/// A home of its own, with what other tests may have downloaded.
+fn home_below(dir: &Path) -> std::path::PathBuf {
+    let home = dir.join("home");
     std::fs::create_dir(&home).unwrap();
-    for shared in ["env", "cache", "tools"] {
+    // an environment belongs to the path at which it was built: each home makes its own
+    for shared in ["cache", "tools"] {
         let from = common::home().join(shared);
         std::fs::create_dir_all(&from).unwrap();
         std::os::unix::fs::symlink(&from, home.join(shared)).unwrap();
     }
+    home
+}
+
+#[test]
+fn a_key_grades_and_the_run_goes_on_without_the_workbench() {
+    // where the cache is: environments are links to it
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let home = home_below(dir.path());
     let tasks = common::tasks();
-    let mut pty = Pty::start_on(&home, &tasks, None, &[]);
+    let mut pty = Pty::start_on(&home, &tasks, None, &[NO_DOCKER]);
     pty.wait_for("not graded");
     pty.send("g");
     pty.wait_for("1 running");
@@ -345,6 +355,77 @@ fn a_key_grades_and_the_run_goes_on_without_the_workbench() {
     // opened again, it shows what came out
     pty = Pty::start_on(&home, &tasks, None, &[]);
     pty.wait_for("OFFICIAL ONLY");
+    pty.send("q");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
+
+/// The beginnings of what the agent said in a recorded codex session.
+fn messages(log: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(log).unwrap();
+    text.lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|event| event["item"]["type"] == "agent_message")
+        .filter_map(|event| Some(event["item"]["text"].as_str()?.chars().take(20).collect()))
+        .collect()
+}
+
+/// The number before a word on the screen.
+fn number_before(screen: &str, word: &str) -> Option<u32> {
+    let (before, _) = screen.split_once(word)?;
+    before.split_whitespace().next_back()?.parse().ok()
+}
+
+#[test]
+fn an_agent_is_started_by_keys_and_watched_to_its_verdict() {
+    // where the cache is: environments are links to it
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let home = home_below(dir.path());
+    let tasks = common::tasks();
+    let log = tasks.join("dp-buckets/submissions/right/agent.jsonl");
+    let said = messages(&log);
+    assert!(said.len() >= 3, "{said:?}");
+    let mut pty = Pty::start_on(&home, &tasks, None, &[NO_DOCKER]);
+    pty.wait_for("not graded");
+    pty.send("a");
+    pty.wait_for("run an agent · dp-buckets");
+    pty.wait_for("! shell");
+    // what it lacks is said before anything starts
+    pty.send(">\r");
+    pty.wait_for("or drop it from");
+    pty.send("k\r");
+    pty.wait_for("replay · dp-buckets");
+    pty.send("j");
+    pty.wait_for("right: no times were kept");
+    pty.send("\r");
+    pty.wait_for("1 running");
+    // gold is calibrated first
+    pty.wait_long_for("agent (codex) · replay", Duration::from_secs(240));
+    let end = Instant::now() + Duration::from_secs(240);
+    let (mut heard, mut counts) = (Vec::new(), Vec::new());
+    let mut tokens = false;
+    loop {
+        let screen = pty.screen.screen().contents();
+        if screen.contains("RESOLVED") {
+            break;
+        }
+        let new = said.iter().filter(|words| screen.contains(*words));
+        heard.extend(new.cloned());
+        counts.extend(number_before(&screen, " commands "));
+        tokens |= screen.contains("tokens in 15k");
+        assert!(Instant::now() < end, "no verdict:\n{screen}");
+        pty.read_for(Duration::from_millis(20));
+    }
+    heard.dedup();
+    counts.dedup();
+    assert!(!heard.is_empty(), "no message was seen while it worked");
+    assert!(counts.len() >= 3, "commands came at once: {counts:?}");
+    assert!(counts.is_sorted(), "{counts:?}");
+    assert!(tokens, "tokens were seen only after the verdict");
+    assert_eq!(newest(&home, &tasks).1, "resolved");
+    // its changes stand in the diff like anybody's
+    pty.send("d");
+    pty.wait_for("replay vs gold");
+    pty.wait_for("Gradients are reduced in");
     pty.send("q");
     assert!(pty.ended(Duration::from_secs(3)));
 }

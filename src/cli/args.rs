@@ -247,7 +247,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     let mend = "give a time such as 2h30m, 45m or 90s";
     let time: jiff::SignedDuration = text.parse().map_err(|e| format!("{e}; {mend}"))?;
     let seconds = time.as_secs_f64();
-    if seconds < 1.0 || seconds > 30.0 * 86400.0 {
+    if !(1.0..=30.0 * 86400.0).contains(&seconds) {
         return Err(format!("it must lie between 1s and 30 days; {mend}"));
     }
     Ok(seconds)

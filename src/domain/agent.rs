@@ -190,7 +190,9 @@ impl AgentEnd {
 pub struct CaptureNote {
     pub path: String,
     /// `ignored` (by the project's own rules), `cache` (a build product or cache, by ours),
-    /// `nested-repository`, `stash`, `commits`, `odd` (socket, pipe, device).
+    /// `large` (beyond what a patch here holds), `outward-link` (a symlink that leads out of the tree;
+    /// `detail` has its target), `odd` (a socket, a pipe, a device, a name that no tree may hold); all
+    /// these are no part of the patch. Told beside it: `nested-repository`, `stash`, `commits`.
     pub kind: String,
     pub detail: String,
 }

@@ -146,11 +146,12 @@ pub struct EnvironmentSpec {
     pub env: BTreeMap<String, String>,
     /// Weights and data sets in the home's `cache/data`, by name; `/data/<name>` in a sandbox,
     /// read-only.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<String>,
 }
 
 impl Default for EnvironmentSpec {
+    /// Kind `uv`, with the work tree on the module path.
     fn default() -> Self {
         Self {
             kind: EnvironmentKind::Uv,

@@ -26,7 +26,7 @@ impl Engine {
     pub async fn start(&self, spec: SandboxSpec, scratch: &Path) -> Result<Sandbox, EngineError> {
         match self {
             Self::Local(options) => Sandbox::start_local_with(spec, scratch, options).await,
-            // what is asked of a daemon is large, and waited for in few places
+            // boxed: its future is large, and would be part of everybody's
             Self::Docker(docker) => Box::pin(docker.start(spec, scratch)).await,
         }
     }

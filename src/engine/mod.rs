@@ -29,4 +29,4 @@ pub use protocol::{
     SandboxEvent, Stream,
 };
 pub use sandbox::Sandbox;
-pub use spec::{Access, Limits, Mount, Network, SandboxSpec};
+pub use spec::{Access, Limits, Mount, Network, SandboxSpec, User};

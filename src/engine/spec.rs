@@ -24,6 +24,18 @@ pub struct SandboxSpec {
     pub image: Option<String>,
     /// GPUs by UUID, on the docker engine, whose daemon finds their devices and libraries.
     pub gpus: Vec<String>,
+    pub user: User,
+}
+
+/// Who runs in a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum User {
+    /// Somebody without rights over anything of the worker's: for code that nobody vouches for.
+    #[default]
+    Nobody,
+    /// The worker's own user, without capabilities: what it writes is the worker's from the first
+    /// moment on, and nothing is lent. On the docker engine; the local one refuses.
+    Worker,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +48,8 @@ pub struct Mount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
-    /// Writable by the sandbox's user; the engine sees to ownership, and gives it back at the end,
-    /// so a tree belongs to one sandbox at a time.
+    /// Writable by the sandbox's user; for [`User::Nobody`] the engine sees to ownership, and gives
+    /// it back at the end, so a tree belongs to one sandbox at a time.
     ReadWrite,
 }
 

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Would redirect an installation, or are about another environment.
-const REMOVED: [&str; 14] = [
+pub(super) const REMOVED: [&str; 14] = [
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
     "PYTHONPATH",

@@ -1,10 +1,10 @@
-//! Runs a package client: lines as they come, a bounded record of them, and a stop that takes the
-//! whole process group with it.
+//! Runs a package client, on this machine or in a container: lines as they come, a bounded record
+//! of them, and a stop that takes everything with it that it started.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,19 +13,26 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::EnvironmentError;
+use super::lines::{Cutter, Kept};
+use super::workshop::{Process, Workshop};
+use crate::engine::Stream;
 
-/// Lines kept of what a client said.
-const LINES_KEPT: usize = 200;
-/// Longest line kept, in bytes.
-const LINE_BYTES: u64 = 2000;
+/// Where a process runs.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    Host,
+    Container(&'a Workshop),
+}
 
 /// One process to run.
 pub(super) struct Invocation<'a> {
+    pub place: Place<'a>,
     pub program: &'a Path,
     pub args: &'a [&'a OsStr],
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// Held open by the process as its standard input: a lock on it outlives us until the process
-    /// is gone as well, so an orphan of a killed worker never writes beside a new build.
+    /// Held open by a process of this machine as its standard input: a lock on it outlives us until
+    /// the process is gone as well, so an orphan of a killed worker never writes beside a new build.
+    /// (A container ends with its worker, and the next builder sees to that.)
     pub lock: Option<&'a File>,
     pub stop: &'a AtomicBool,
     pub line: &'a dyn Fn(&str),
@@ -40,10 +47,62 @@ pub(super) struct Finished {
 
 impl Invocation<'_> {
     pub fn run(&self) -> Result<Finished, EnvironmentError> {
-        let io = |source| EnvironmentError::Io {
+        let mut kept = Kept::new(self.line);
+        let status = match self.place {
+            Place::Host => self.run_here(&mut kept)?,
+            Place::Container(workshop) => self.run_inside(workshop, &mut kept)?,
+        };
+        Ok(Finished {
+            status,
+            output: kept.text(),
+        })
+    }
+
+    fn io(&self, source: std::io::Error) -> EnvironmentError {
+        EnvironmentError::Io {
             path: self.program.to_path_buf(),
             source,
+        }
+    }
+
+    fn stopped(&self) -> String {
+        format!("stopped after {} s", self.limit.as_secs())
+    }
+
+    fn run_inside(
+        &self,
+        workshop: &Workshop,
+        kept: &mut Kept,
+    ) -> Result<ExitStatus, EnvironmentError> {
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        let process = Process {
+            argv: std::iter::once(text(self.program.as_os_str()))
+                .chain(self.args.iter().map(|arg| text(arg)))
+                .collect(),
+            env: self.env.iter().map(|(k, v)| (text(k), text(v))).collect(),
+            limit: self.limit,
         };
+        let (mut out, mut err) = (Cutter::default(), Cutter::default());
+        let ended = workshop.run(process, self.stop, &mut |stream, bytes| {
+            let cutter = match stream {
+                Stream::Stderr => &mut err,
+                _ => &mut out,
+            };
+            cutter.push(bytes, &mut |line| kept.add(line));
+        })?;
+        for mut cutter in [out, err] {
+            cutter.end(&mut |line| kept.add(line));
+        }
+        if ended.late {
+            kept.add(self.stopped());
+        }
+        ended
+            .status
+            .map_err(|why| self.io(std::io::Error::other(why)))
+    }
+
+    fn run_here(&self, kept: &mut Kept) -> Result<ExitStatus, EnvironmentError> {
+        let io = |source| self.io(source);
         let stdin = match self.lock {
             Some(lock) => Stdio::from(lock.try_clone().map_err(io)?),
             None => Stdio::null(),
@@ -70,17 +129,10 @@ impl Invocation<'_> {
         drop(sender);
 
         let deadline = Instant::now() + self.limit;
-        let mut kept = VecDeque::new();
         let mut ended: Option<(ExitStatus, Instant)> = None;
         loop {
             match lines.recv_timeout(Duration::from_millis(50)) {
-                Ok(line) => {
-                    (self.line)(&line);
-                    if kept.len() == LINES_KEPT {
-                        kept.pop_front();
-                    }
-                    kept.push_back(line);
-                }
+                Ok(line) => kept.add(line),
                 Err(RecvTimeoutError::Disconnected) if ended.is_some() => break,
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(5)),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -98,17 +150,13 @@ impl Invocation<'_> {
             }
             if ended.is_none() && Instant::now() > deadline {
                 kill(&mut child);
-                kept.push_back(format!("stopped after {} s", self.limit.as_secs()));
+                kept.add(self.stopped());
             }
         }
-        let status = match ended {
-            Some((status, _)) => status,
-            None => child.wait().map_err(io)?,
-        };
-        Ok(Finished {
-            status,
-            output: Vec::from(kept).join("\n"),
-        })
+        match ended {
+            Some((status, _)) => Ok(status),
+            None => child.wait().map_err(io),
+        }
     }
 }
 
@@ -123,59 +171,33 @@ fn kill(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn read_lines(stream: impl Read + Send + 'static, sender: mpsc::SyncSender<String>) {
+fn read_lines(mut stream: impl Read + Send + 'static, sender: mpsc::SyncSender<String>) {
     std::thread::spawn(move || {
-        let mut reader = BufReader::new(stream);
-        loop {
-            let mut bytes = Vec::new();
-            match reader
-                .by_ref()
-                .take(LINE_BYTES)
-                .read_until(b'\n', &mut bytes)
-            {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-            let line = plain(&String::from_utf8_lossy(&bytes));
-            if !line.trim().is_empty() && sender.send(line).is_err() {
-                return;
-            }
+        let mut cutter = Cutter::default();
+        let mut bytes = [0; 8 << 10];
+        let mut wanted = true;
+        while wanted {
+            let read = match stream.read(&mut bytes) {
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
+            };
+            cutter.push(&bytes[..read], &mut |line| {
+                wanted &= sender.send(line).is_ok();
+            });
         }
+        cutter.end(&mut |line| drop(sender.send(line)));
     });
-}
-
-/// Text without control characters, escape sequences included, and without trailing space.
-pub(super) fn plain(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => {
-                // CSI: up to its final byte; anything else: one more character
-                if characters.next() == Some('[') {
-                    for c in characters.by_ref() {
-                        if ('@'..='~').contains(&c) {
-                            break;
-                        }
-                    }
-                }
-            }
-            '\t' => clean.push(' '),
-            c if c.is_control() => {}
-            c => clean.push(c),
-        }
-    }
-    clean.truncate(clean.trim_end().len());
-    clean
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::lines::LINES_KEPT;
     use super::*;
 
     fn sh(script: &str, stop: &AtomicBool, limit: Duration) -> Result<Finished, EnvironmentError> {
         Invocation {
+            place: Place::Host,
             program: Path::new("/bin/sh"),
             args: &[OsStr::new("-c"), OsStr::new(script)],
             env: &BTreeMap::new(),

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::engine::EngineError;
+
 #[derive(Debug, Error)]
 pub enum EnvironmentError {
     #[error(
-        "environment kind `image` needs the docker engine, which this version does not have; \
-         use kind `uv` or `host` in task.toml"
+        "environment kind `image` needs the docker engine; use --engine docker, or kind `uv` or \
+         `host` in task.toml"
     )]
     Image,
     #[error(
@@ -27,6 +29,19 @@ pub enum EnvironmentError {
          PATH, or change `python` in task.toml", tried.join("; ")
     )]
     NoInterpreter { wanted: String, tried: Vec<String> },
+    #[error(
+        "environment kind `host` is an interpreter of this machine, and image {image} has its own; use --engine local, or kind `uv` or `image` in task.toml"
+    )]
+    Host { image: String },
+    #[error(
+        "no python interpreter for {wanted} in image {image}; tried: {}; take an image that has one \
+         (3.10 or newer), or change `python` in task.toml", tried.join("; ")
+    )]
+    NoInterpreterInImage {
+        image: String,
+        wanted: String,
+        tried: Vec<String>,
+    },
     #[error(
         "uv is not on PATH and could not be installed with {python}, so that these packages are \
          missing: {}; install uv (0.5 or newer), or give that interpreter pip or ensurepip and a \
@@ -70,6 +85,10 @@ pub enum EnvironmentError {
     )]
     NoPytest { python: PathBuf },
     #[error(
+        "the task runs in the Python of its image (kind = \"image\"), and {python} of {image} cannot import pytest; put pytest into the image, or use kind `uv` in task.toml"
+    )]
+    NoPytestInImage { image: String, python: PathBuf },
+    #[error(
         "the task's data {name:?} is not at {place} ({reason}); put it there (a folder, a file or a \
          link to one), or correct `data` in task.toml, [environment]"
     )]
@@ -85,6 +104,19 @@ pub enum EnvironmentError {
         hash: String,
         home: PathBuf,
         reason: String,
+    },
+    #[error("a container of image {image} for the environment: {source}")]
+    Container {
+        image: String,
+        source: Box<EngineError>,
+    },
+    #[error("the container of image {image} in which the environment was made ended: {reason}")]
+    ContainerEnded { image: String, reason: String },
+    #[error("{folder}: the build left {what} there; a package of {lock} does what it should not")]
+    Strange {
+        folder: PathBuf,
+        what: String,
+        lock: PathBuf,
     },
     #[error("the environment's build was stopped")]
     Stopped,
@@ -112,7 +144,10 @@ impl EnvironmentError {
                 | Self::NoRequirements { .. }
                 | Self::Requirements { .. }
                 | Self::HashMismatch { .. }
+                | Self::Host { .. }
+                | Self::NoInterpreterInImage { .. }
                 | Self::NoPytest { .. }
+                | Self::NoPytestInImage { .. }
                 | Self::Data { .. }
                 | Self::NoEnvironment { .. }
         )

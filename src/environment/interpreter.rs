@@ -7,19 +7,19 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use serde::{Deserialize, Serialize};
 
 use super::EnvironmentError;
 use super::client::pip_env;
-use super::command::plain;
 use super::interpreter_cache::InterpreterCache;
+use super::lines::plain;
 
 /// Oldest version that is used unasked.
 const OLDEST: (u32, u32) = (3, 10);
 /// Minor versions looked for by name, best first, where `python3` is none of them.
-const MINORS: [u32; 5] = [14, 13, 12, 11, 10];
+pub(super) const MINORS: [u32; 5] = [14, 13, 12, 11, 10];
 const SCRIPT: &str = include_str!("facts.py");
 
 /// One distribution that is installed.
@@ -67,36 +67,30 @@ impl Facts {
     }
 }
 
-/// Asks an interpreter; a process of some 50 ms. `packages`: also what is installed.
-pub(super) fn ask(
-    python: &Path,
-    env: &BTreeMap<OsString, OsString>,
-    packages: bool,
-) -> Result<Facts, EnvironmentError> {
-    let refuse = |reason: String| EnvironmentError::Interpreter {
-        python: python.to_path_buf(),
-        reason,
-    };
+/// What an interpreter is started with to be asked.
+pub(super) fn question(packages: bool) -> Vec<&'static OsStr> {
     // -E: nothing of PYTHON*; without packages also -s, and nothing of the user's
-    let mut command = Command::new(python);
-    command.arg(if packages { "-E" } else { "-Es" });
-    command.args([OsStr::new("-c"), OsStr::new(SCRIPT)]);
+    let mut arguments = vec![if packages { "-E" } else { "-Es" }, "-c", SCRIPT];
     if packages {
-        command.arg("packages");
+        arguments.push("packages");
     }
-    let output = command
-        .env_clear()
-        .envs(env)
-        .current_dir("/") // a local version file must not decide
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| refuse(error.to_string()))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    arguments.into_iter().map(OsStr::new).collect()
+}
+
+/// What it said.
+pub(super) fn answer(
+    python: &Path,
+    status: ExitStatus,
+    stdout: &[u8],
+    stderr: &[u8],
+) -> Result<Facts, EnvironmentError> {
+    let refuse = |reason| refused(python, reason);
+    if !status.success() {
+        let said = String::from_utf8_lossy(stderr);
         let line = said.lines().find(|l| !l.trim().is_empty()).unwrap_or("");
-        return Err(refuse(format!("{}: {}", output.status, plain(line))));
+        return Err(refuse(format!("{status}: {}", plain(line))));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(stdout);
     // a noisy sitecustomize may print before us
     let document = text.lines().rev().find(|l| l.starts_with('{'));
     let facts: Facts = serde_json::from_str(document.unwrap_or(""))
@@ -105,6 +99,30 @@ pub(super) fn ask(
         return Err(refuse("it does not know its own path".into()));
     }
     Ok(facts)
+}
+
+pub(super) fn refused(python: &Path, reason: String) -> EnvironmentError {
+    EnvironmentError::Interpreter {
+        python: python.to_path_buf(),
+        reason,
+    }
+}
+
+/// Asks an interpreter; a process of some 50 ms. `packages`: also what is installed.
+pub(super) fn ask(
+    python: &Path,
+    env: &BTreeMap<OsString, OsString>,
+    packages: bool,
+) -> Result<Facts, EnvironmentError> {
+    let output = Command::new(python)
+        .args(question(packages))
+        .env_clear()
+        .envs(env)
+        .current_dir("/") // a local version file must not decide
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| refused(python, error.to_string()))?;
+    answer(python, output.status, &output.stdout, &output.stderr)
 }
 
 /// Asks an interpreter about itself, without any cache.
@@ -135,10 +153,7 @@ pub fn find(
         tried.push("nothing of that name is on PATH".into());
     }
     Err(EnvironmentError::NoInterpreter {
-        wanted: match wanted {
-            Some(wanted) => format!("`{wanted}`"),
-            None => format!("version {}.{} or newer", OLDEST.0, OLDEST.1),
-        },
+        wanted: described(wanted),
         tried,
     })
 }
@@ -194,7 +209,15 @@ pub fn candidates(wanted: Option<&str>, env: &BTreeMap<OsString, OsString>) -> V
     found
 }
 
-fn fits(facts: &Facts, wanted: Option<&str>) -> bool {
+/// The wish in words.
+pub(super) fn described(wanted: Option<&str>) -> String {
+    match wanted {
+        Some(wanted) => format!("`{wanted}`"),
+        None => format!("version {}.{} or newer", OLDEST.0, OLDEST.1),
+    }
+}
+
+pub(super) fn fits(facts: &Facts, wanted: Option<&str>) -> bool {
     match wanted {
         Some(version) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             facts.version == version || facts.version.starts_with(&format!("{version}."))

@@ -101,6 +101,23 @@ impl InterpreterCache {
         answer
     }
 
+    /// What an image's interpreter said; an image does not change.
+    pub fn of_image(&self, key: &str) -> Option<Facts> {
+        self.document.entries.get(key)?.facts.clone()
+    }
+
+    pub fn keep_of_image(&mut self, key: String, facts: &Facts) {
+        let entry = Entry {
+            asked: String::new(),
+            answered: String::new(),
+            facts: Some(facts.clone()),
+            refused: None,
+        };
+        self.document.format = FORMAT;
+        self.document.entries.insert(key, entry);
+        self.write();
+    }
+
     /// Whole or not at all; a home that cannot be written only costs the question again.
     fn write(&self) {
         let Ok(bytes) = serde_json::to_vec_pretty(&self.document) else {

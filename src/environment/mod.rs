@@ -2,32 +2,41 @@
 //!
 //! `uv`: locked requirements in a virtual environment keyed by a hash of the lock, the interpreter
 //! and the platform, its packages hard-linked from one cache of the home. `host`: an interpreter of
-//! this machine, recorded by its package list. What is shared is immutable to a task: it is sealed
-//! when it is built, and mounted read-only.
+//! this machine, `image`: that of an image, both recorded by their package lists. What is shared is
+//! immutable to a task: it is sealed when it is built, and mounted read-only.
 //!
 //! [`keep`] looks after what a home has of them.
 //!
+//! An environment is for the sandboxes of one engine: built here with an interpreter of this
+//! machine, or in a container of an image with that image's ([`Builder`]).
+//!
 //! [`prepare()`] blocks: call it from a thread that may. Where the environment exists it starts no
-//! process.
+//! process and no container.
 
 mod client;
 mod command;
 mod data;
 mod error;
 mod host;
+mod identity;
+mod image;
+mod inside;
 mod interpreter;
 mod interpreter_cache;
 pub mod keep;
+mod lines;
 mod lock;
 mod mounts;
 mod prepare;
 mod project;
 mod requirements;
+mod rooms;
 mod seal;
 mod tool;
 mod types;
 mod uv;
 mod uv_build;
+mod workshop;
 
 pub use error::EnvironmentError;
 pub use interpreter::{Facts, Package, candidates, facts_of, find};

@@ -14,11 +14,21 @@ const GIVEN: [&str; 7] = [
 /// Collects read-only mounts at the paths where things are on the host.
 #[derive(Default)]
 pub(super) struct Mounts {
+    /// The sandbox has an image's folders instead of the machine's.
+    in_image: bool,
     /// Target -> source.
     found: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Mounts {
+    /// For a sandbox of an image.
+    pub fn in_image() -> Self {
+        Self {
+            in_image: true,
+            ..Self::default()
+        }
+    }
+
     /// A folder or file, at its own path and at its real one.
     pub fn add(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else {
@@ -62,7 +72,8 @@ impl Mounts {
     }
 
     fn covers(&self, target: &Path) -> bool {
-        given(target) || self.found.keys().any(|known| target.starts_with(known))
+        (!self.in_image && given(target))
+            || self.found.keys().any(|known| target.starts_with(known))
     }
 
     /// By target; nothing below another target, which would be mounted over it.

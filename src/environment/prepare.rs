@@ -1,7 +1,8 @@
 //! The entry: one kind or another, and the data that the task names.
 
+use super::image::Asked;
 use super::types::{Environment, Progress, Request};
-use super::{EnvironmentError, data, host, uv};
+use super::{EnvironmentError, data, host, image, uv};
 use crate::domain::task::EnvironmentKind;
 
 /// Finds or builds the environment of a task. Blocks; `progress` is called on this thread.
@@ -17,10 +18,17 @@ pub fn prepare(
         .map_err(EnvironmentError::io(&request.home))?;
     // first: what is not there is told before anything is built
     let data = data::mounts(request, &home)?;
-    let mut environment = match request.spec.kind {
-        EnvironmentKind::Uv => uv::prepare(request, &home, progress)?,
-        EnvironmentKind::Host => host::prepare(request, &home)?,
-        EnvironmentKind::Image => return Err(EnvironmentError::Image),
+    let asked = Asked::of(request, &home, progress);
+    let mut environment = match (request.spec.kind, asked) {
+        (EnvironmentKind::Uv, _) => uv::prepare(request, &home, progress)?,
+        (EnvironmentKind::Host, None) => host::prepare(request, &home)?,
+        (EnvironmentKind::Host, Some(asked)) => {
+            return Err(EnvironmentError::Host {
+                image: asked.image.name.clone(),
+            });
+        }
+        (EnvironmentKind::Image, None) => return Err(EnvironmentError::Image),
+        (EnvironmentKind::Image, Some(asked)) => image::prepare(request, &asked)?,
     };
     environment.mounts.extend(data);
     Ok(environment)

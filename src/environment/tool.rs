@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::command::Invocation;
+use super::command::{Invocation, Place};
+use super::inside::Inside;
 use super::interpreter::{Facts, on_path};
 use super::lock::wait_for_lock;
+use super::rooms;
 use super::seal::remove_tree;
-use super::types::{Progress, Request, Step};
+use super::types::{Builder, Progress, Request, Step};
+use super::workshop::{self, Opening, Workshop};
 use super::{EnvironmentError, client};
+use crate::engine::{Network, User};
 
 /// What is asked of the package index, and the oldest that is taken from `PATH`.
 const REQUIREMENT: &str = "uv>=0.5";
@@ -29,6 +34,15 @@ pub fn find_on_path(env: &BTreeMap<OsString, OsString>) -> Option<(PathBuf, Stri
     on_path("uv", env)
         .into_iter()
         .find_map(|path| version(&path, env).map(|version| (path, version)))
+}
+
+/// Whether a file is a program itself, and no script that leads to one.
+fn is_program(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    std::fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut magic))
+        .is_ok()
+        && magic == *b"\x7fELF"
 }
 
 fn version(uv: &Path, env: &BTreeMap<OsString, OsString>) -> Option<String> {
@@ -55,15 +69,20 @@ pub(super) fn ensure(
     packages: &[String],
     progress: &dyn Fn(Progress),
 ) -> Result<Tool, EnvironmentError> {
-    let env = client::pip_env(&request.host_env);
+    let mut env = client::pip_env(&request.host_env);
+    let here = matches!(request.builder, Builder::Here);
     if let Some((path, version)) = find_on_path(&env) {
-        return Ok(Tool { path, version });
+        // in a container a script would look for the rest of itself
+        if here || is_program(&path) {
+            return Ok(Tool { path, version });
+        }
     }
     let tools = home.join("tools");
     let folder = tools.join("uv");
     let uv = folder.join("bin").join("uv");
+    let host_env = env.clone();
     let installed = || {
-        version(&uv, &env).map(|version| Tool {
+        version(&uv, &host_env).map(|version| Tool {
             path: uv.clone(),
             version,
         })
@@ -77,6 +96,27 @@ pub(super) fn ensure(
         return Ok(tool);
     }
     let temporary = tools.join("uv.new");
+    let workshop = match &request.builder {
+        Builder::Here => None,
+        Builder::Image { docker, image } => {
+            const PURPOSE: &str = "uv";
+            workshop::reap(docker, image, PURPOSE)?;
+            let inside = Inside::new(&env, &request.host_env, &image.env);
+            env = inside.env;
+            let mut mounts = vec![rooms::writable(&tools)];
+            mounts.extend(inside.mounts);
+            Some(Workshop::open(Opening {
+                docker,
+                image,
+                purpose: PURPOSE,
+                mounts,
+                network: Network::Host,
+                user: User::Worker,
+                scratch: &rooms::scratch(home)?,
+            })?)
+        }
+    };
+    let place = workshop.as_ref().map_or(Place::Host, Place::Container);
     remove_tree(&temporary)?;
     let refuse = |reason: String| EnvironmentError::NoTool {
         python: python.base_executable.clone(),
@@ -85,6 +125,7 @@ pub(super) fn ensure(
     };
     let run = |program: &Path, args: &[&OsStr]| {
         Invocation {
+            place,
             program,
             args,
             env: &env,

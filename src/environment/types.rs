@@ -27,9 +27,21 @@ pub struct Request {
     /// The environment variables that package clients see: certificates, proxies, index settings,
     /// and the `PATH` on which interpreters and uv are looked for.
     pub host_env: BTreeMap<OsString, OsString>,
-    pub builder: Builder,
-    /// Set by another thread: the build stops within a second.
+    /// Set by another thread: the build stops within a second, or two where a container is to go.
     pub stop: Arc<AtomicBool>,
+    pub builder: Builder,
+}
+
+/// Where an environment is built, and so for which sandboxes.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::large_enum_variant)] // a run has one
+pub enum Builder {
+    /// On this machine, with one of its interpreters: for the local engine.
+    #[default]
+    Here,
+    /// In a container of this image, with the image's interpreter: for the docker engine. The
+    /// runtime on which it was connected must be running, on another thread.
+    Image { docker: Docker, image: Image },
 }
 
 impl Request {
@@ -40,20 +52,10 @@ impl Request {
             task_dir: task_dir.to_path_buf(),
             home: home.to_path_buf(),
             host_env: std::env::vars_os().collect(),
-            builder: Builder::Here,
             stop: Arc::new(AtomicBool::new(false)),
+            builder: Builder::default(),
         }
     }
-}
-
-/// Where an environment is built, and for what.
-#[derive(Clone, Debug, Default)]
-pub enum Builder {
-    /// On this machine, with its interpreter.
-    #[default]
-    Here,
-    /// In a container of the image, with the image's interpreter.
-    Image { docker: Docker, image: Image },
 }
 
 /// An environment that can be mounted.
@@ -65,9 +67,10 @@ pub struct Environment {
     /// The interpreter's path, inside the sandbox as outside.
     pub python: PathBuf,
     /// Read-only: the environment itself, the interpreter's real prefix, and the task's data.
-    /// `/usr`, `/bin` and `/lib*` are left to the engine.
+    /// `/usr`, `/bin` and `/lib*` are left to the engine; with an image the interpreter as well.
     pub mounts: Vec<Mount>,
-    /// For every process: `PATH`, `VIRTUAL_ENV` and the like, then the task's own `env`.
+    /// For every process: `PATH`, `VIRTUAL_ENV` and the like (an image's own variables below
+    /// them), then the task's own `env`.
     pub env: BTreeMap<String, String>,
     /// Built just now, rather than found.
     pub built: bool,

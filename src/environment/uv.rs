@@ -5,20 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::interpreter::{Facts, Package, find};
+use super::identity::{FORMAT, hash};
+use super::image::{self, Asked};
+use super::interpreter::{Facts, Package, find, fits};
 use super::lock::{self, Hold, Mode, wait_for_lock};
 use super::mounts::Mounts;
 use super::requirements::{self, Requirement};
+use super::rooms::Shared;
 use super::seal::{Sealed, is_whole, links_work};
-use super::types::{Environment, LinkMode, Progress, Request, Step};
-use super::{EnvironmentError, client, tool, uv_build};
-use crate::domain::hex;
+use super::types::{Builder, Environment, LinkMode, Progress, Request, Step};
+use super::{EnvironmentError, client, inside, tool, uv_build};
 use crate::domain::task::EnvironmentKind;
 
-/// Changes where the same lock would be built differently.
-const FORMAT: u32 = 1;
 /// Written last: an environment without it was never finished.
 pub(super) const READY: &str = "ready.json";
 /// Boots that are remembered: nodes of a cluster may share a home.
@@ -36,6 +35,10 @@ pub(super) struct Ready {
     pub uv_version: String,
     pub packages: Vec<Package>,
     pub sealed: Sealed,
+    /// The image in whose container it was built, by what names its content; the interpreter is that
+    /// image's then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Wall time of the build.
     pub build_s: f64,
     /// Boots of machines under which the files are known to be whole: what was written may not
@@ -49,24 +52,28 @@ pub(super) struct Plan {
     pub lock: PathBuf,
     pub requirements: Vec<Requirement>,
     pub facts: Facts,
+    /// Not an interpreter of this machine.
+    in_image: bool,
 }
 
 impl Plan {
-    pub fn of(request: &Request, home: &Path) -> Result<Self, EnvironmentError> {
-        let Some(relative) = &request.spec.requirements else {
-            return Err(EnvironmentError::NoRequirements {
-                task_dir: request.task_dir.clone(),
-            });
+    pub fn of(
+        request: &Request,
+        home: &Path,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Self, EnvironmentError> {
+        let (lock, requirements) = locked(request)?;
+        let wanted = request.spec.python.as_deref();
+        let asked = Asked::of(request, home, progress);
+        let facts = match &asked {
+            None => find(wanted, &client::pip_env(&request.host_env), home)?,
+            Some(asked) => image::find(asked, wanted, false)?,
         };
-        let lock = request.task_dir.join(relative);
-        let text = std::fs::read_to_string(&lock).map_err(EnvironmentError::io(&lock))?;
-        let requirements = requirements::parse(&text, &lock)?;
-        let env = client::pip_env(&request.host_env);
-        let facts = find(request.spec.python.as_deref(), &env, home)?;
         Ok(Self {
             lock,
             requirements,
             facts,
+            in_image: asked.is_some(),
         })
     }
 
@@ -76,22 +83,50 @@ impl Plan {
     }
 
     fn hash(&self, link: LinkMode) -> String {
-        hash(&self.requirements, &self.facts, link)
+        hash(&self.requirements, &self.facts, link, self.in_image)
     }
 }
 
+/// The task's lock file, and what is in it.
+fn locked(request: &Request) -> Result<(PathBuf, Vec<Requirement>), EnvironmentError> {
+    let Some(relative) = &request.spec.requirements else {
+        return Err(EnvironmentError::NoRequirements {
+            task_dir: request.task_dir.clone(),
+        });
+    };
+    let lock = request.task_dir.join(relative);
+    let text = std::fs::read_to_string(&lock).map_err(EnvironmentError::io(&lock))?;
+    let requirements = requirements::parse(&text, &lock)?;
+    Ok((lock, requirements))
+}
+
 impl Ready {
+    /// Whether it was built in an image, and for what the request asks of any image that has that
+    /// interpreter.
+    pub fn would_do_in_an_image(&self, request: &Request) -> bool {
+        let wanted = request.spec.python.as_deref();
+        self.image.is_some()
+            && fits(&self.interpreter, wanted)
+            && locked(request).is_ok_and(|(_, requirements)| {
+                hash(&requirements, &self.interpreter, self.link, true) == self.hash
+            })
+    }
+
     /// The record of a build that was finished, whether or not it still holds.
     pub fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(folder.join(READY)).ok()?).ok()
     }
 
-    /// It lies where it was built, and its interpreter is there.
+    /// It lies where it was built, and its interpreter is there (where it is this machine's).
     pub fn stands(&self, folder: &Path) -> bool {
+        let python = python(folder);
         self.format == FORMAT
             && folder.ends_with(&self.hash)
             && self.folder == folder
-            && python(folder).exists()
+            && match self.image {
+                None => python.exists(),
+                Some(_) => python.is_symlink(),
+            }
     }
 }
 
@@ -100,7 +135,7 @@ pub(super) fn prepare(
     home: &Path,
     progress: &dyn Fn(Progress),
 ) -> Result<Environment, EnvironmentError> {
-    let plan = Plan::of(request, home)?;
+    let plan = Plan::of(request, home, progress)?;
     let environments = home.join("env");
     for hash in plan.hashes() {
         if !environments.join(&hash).join(READY).is_file() {
@@ -116,7 +151,13 @@ pub(super) fn prepare(
     for folder in [&environments, &cache] {
         std::fs::create_dir_all(folder).map_err(EnvironmentError::io(folder))?;
     }
-    let link = if links_work(&cache, &environments) {
+    let shared = Shared {
+        home,
+        environments: &environments,
+        cache: &cache,
+    };
+    let one_mount = matches!(request.builder, Builder::Here) || shared.is_one();
+    let link = if one_mount && links_work(&cache, &environments) {
         LinkMode::Hardlink
     } else {
         progress(Progress::new(
@@ -150,13 +191,15 @@ pub(super) fn prepare(
         lock,
         requirements,
         facts,
+        ..
     } = plan;
     let labels: Vec<String> = requirements.iter().map(|r| r.label().to_string()).collect();
     let tool = tool::ensure(request, home, &facts, &labels, progress)?;
     let build = uv_build::Build {
         request,
         folder: environments.join(&hash),
-        cache,
+        shared,
+        hash: &hash,
         lock,
         requirements: &requirements,
         facts: &facts,
@@ -174,31 +217,14 @@ pub(super) fn prepare(
         uv_version: tool.version.clone(),
         packages,
         sealed,
+        image: match &request.builder {
+            Builder::Here => None,
+            Builder::Image { image, .. } => Some(image.id.clone()),
+        },
         build_s,
         boots: boot().into_iter().collect(),
     })?;
     Ok(environment(request, &ready, true, hold))
-}
-
-/// Same hash, same environment (METHOD.md section 8).
-fn hash(requirements: &[Requirement], facts: &Facts, link: LinkMode) -> String {
-    let mut hasher = Sha256::new();
-    for part in [
-        "infradev environment",
-        &FORMAT.to_string(),
-        &facts.implementation,
-        &facts.version,
-        &facts.abi,
-        &facts.platform,
-        // decides which wheels fit
-        &facts.libc,
-        link.name(),
-        &requirements::normalised(requirements),
-    ] {
-        hasher.update(part.len().to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hex(&hasher.finalize())
 }
 
 /// The hash of what a build's folder says that it was built from.
@@ -206,7 +232,13 @@ pub(super) fn recorded_hash(folder: &Path, ready: &Ready) -> Option<String> {
     let lock = folder.join(uv_build::LOCK);
     let text = std::fs::read_to_string(&lock).ok()?;
     let requirements = requirements::parse(&text, &lock).ok()?;
-    Some(hash(&requirements, &ready.interpreter, ready.link))
+    let in_image = ready.image.is_some();
+    Some(hash(
+        &requirements,
+        &ready.interpreter,
+        ready.link,
+        in_image,
+    ))
 }
 
 /// The record of a finished build that still holds: it lies where it was built, its interpreter is
@@ -256,19 +288,25 @@ pub(super) fn python(folder: &Path) -> PathBuf {
 }
 
 fn environment(request: &Request, ready: &Ready, built: bool, hold: Hold) -> Environment {
-    let mut mounts = Mounts::default();
-    mounts.add(&ready.folder);
-    mounts.add_executable(&python(&ready.folder));
-    mounts.add_base(&ready.interpreter);
+    let (mounts, mut env) = match &request.builder {
+        Builder::Here => {
+            let mut mounts = Mounts::default();
+            mounts.add(&ready.folder);
+            mounts.add_executable(&python(&ready.folder));
+            mounts.add_base(&ready.interpreter);
+            let path = "/usr/local/bin:/usr/bin:/bin".to_string();
+            (mounts, BTreeMap::from([("PATH".to_string(), path)]))
+        }
+        Builder::Image { image, .. } => {
+            let mut mounts = Mounts::in_image();
+            mounts.add(&ready.folder);
+            (mounts, inside::without_python(&image.env))
+        }
+    };
     let venv = ready.folder.join("venv");
-    let mut env = BTreeMap::from([
-        (
-            "PATH".to_string(),
-            format!(
-                "{}:/usr/local/bin:/usr/bin:/bin",
-                venv.join("bin").display()
-            ),
-        ),
+    let path = format!("{}:{}", venv.join("bin").display(), env["PATH"]);
+    env.extend([
+        ("PATH".to_string(), path),
         ("VIRTUAL_ENV".to_string(), venv.display().to_string()),
         ("PYTHONNOUSERSITE".to_string(), "1".to_string()),
     ]);

@@ -1,5 +1,6 @@
 //! Builds a `uv` environment at its final path (a virtual environment holds absolute paths): from
-//! nothing each time, sealed, and recorded last. Whoever finds no record starts over.
+//! nothing each time, sealed, and recorded last. Whoever finds no record starts over. For an image
+//! uv runs in a container of it; everything else is the same.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,14 +9,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::command::{Finished, Invocation};
+use super::command::{Finished, Invocation, Place};
+use super::inside::Inside;
 use super::interpreter::{Facts, Package};
 use super::requirements::Requirement;
+use super::rooms::{self, Shared};
 use super::seal::{Sealed, remove_tree, seal};
 use super::tool::Tool;
-use super::types::{LinkMode, Progress, Request, Step};
+use super::types::{Builder, LinkMode, Progress, Request, Step};
 use super::uv::{Ready, finish, python};
+use super::workshop::{self, Opening, Workshop};
 use super::{EnvironmentError, client};
+use crate::engine::{Network, User};
 
 /// Packages of several gigabytes on a slow line are usual.
 const INSTALL_LIMIT: Duration = Duration::from_secs(2 * 3600);
@@ -26,7 +31,8 @@ pub(super) const LOCK: &str = "requirements.lock";
 pub(super) struct Build<'a> {
     pub request: &'a Request,
     pub folder: PathBuf,
-    pub cache: PathBuf,
+    pub shared: Shared<'a>,
+    pub hash: &'a str,
     /// The task's lock file, for messages.
     pub lock: PathBuf,
     pub requirements: &'a [Requirement],
@@ -36,6 +42,13 @@ pub(super) struct Build<'a> {
     /// The lock file that is held.
     pub guard: &'a File,
     pub progress: &'a dyn Fn(Progress),
+}
+
+/// Where uv runs.
+struct Bench<'a> {
+    place: Place<'a>,
+    uv: &'a Path,
+    env: BTreeMap<OsString, OsString>,
 }
 
 impl Build<'_> {
@@ -48,33 +61,27 @@ impl Build<'_> {
         self.say(
             Step::Create,
             format!(
-                "building {} with python {} ({}) and uv {}",
+                "building {} with python {} ({}{}) and uv {}",
                 self.folder.display(),
                 self.facts.version,
                 self.facts.base_executable.display(),
+                match &self.request.builder {
+                    Builder::Here => String::new(),
+                    Builder::Image { image, .. } => format!(" of image {}", image.name),
+                },
                 self.tool.version
             ),
         );
+        if let Builder::Image { docker, image } = &self.request.builder {
+            workshop::reap(docker, image, &self.purpose())?;
+        }
         remove_tree(&self.folder)?;
         std::fs::create_dir_all(&self.folder).map_err(EnvironmentError::io(&self.folder))?;
         // the very text that was hashed is what is installed, not a file that may change meanwhile
         let own = self.folder.join(LOCK);
         let text: String = self.requirements.iter().map(Requirement::alone).collect();
-        std::fs::write(&own, text).map_err(EnvironmentError::io(&own))?;
-
-        let mut args: Vec<&OsStr> = ["venv", "--quiet", "--no-project", "--no-python-downloads"]
-            .map(OsStr::new)
-            .to_vec();
-        args.extend([
-            OsStr::new("--python"),
-            self.facts.base_executable.as_os_str(),
-        ]);
-        args.push(venv.as_os_str());
-        let made = self.uv(&args, SHORT_LIMIT, &|line| self.say(Step::Create, line))?;
-        if !made.status.success() {
-            return Err(self.failed("create the virtual environment", &made));
-        }
-        if let Err(error) = self.install(&own) {
+        std::fs::write(&own, &text).map_err(EnvironmentError::io(&own))?;
+        if let Err(error) = self.fill(&venv, &own).and_then(|()| self.tidy(&text)) {
             // half of it is of no use, and takes space
             let _ = remove_tree(&self.folder);
             return Err(error);
@@ -101,11 +108,96 @@ impl Build<'_> {
         Ok(ready)
     }
 
+    /// Makes the virtual environment and installs into it; afterwards nobody writes there any more.
+    fn fill(&self, venv: &Path, lock: &Path) -> Result<(), EnvironmentError> {
+        let host_env = &self.request.host_env;
+        let mut env = client::uv_env(host_env, self.shared.cache);
+        let Builder::Image { docker, image } = &self.request.builder else {
+            let bench = Bench {
+                place: Place::Host,
+                uv: &self.tool.path,
+                env,
+            };
+            return self.make(&bench, venv, lock);
+        };
+        let inside = Inside::new(&env, host_env, &image.env);
+        env = inside.env;
+        let scratch = rooms::scratch(self.shared.home)?;
+        let mut mounts = self.shared.mounts(self.hash, &scratch)?;
+        mounts.extend(inside.mounts);
+        mounts.push(rooms::uv(&self.tool.path));
+        let workshop = Workshop::open(Opening {
+            docker,
+            image,
+            purpose: &self.purpose(),
+            mounts,
+            network: Network::Host,
+            user: User::Worker,
+            scratch: &scratch,
+        })?;
+        let bench = Bench {
+            place: Place::Container(&workshop),
+            uv: Path::new(rooms::UV),
+            env,
+        };
+        self.make(&bench, venv, lock)
+    }
+
+    /// What names this build's containers.
+    fn purpose(&self) -> String {
+        format!("environment {}", self.hash)
+    }
+
+    fn make(&self, bench: &Bench, venv: &Path, lock: &Path) -> Result<(), EnvironmentError> {
+        let mut args: Vec<&OsStr> = ["venv", "--quiet", "--no-project", "--no-python-downloads"]
+            .map(OsStr::new)
+            .to_vec();
+        args.extend([
+            OsStr::new("--python"),
+            self.facts.base_executable.as_os_str(),
+        ]);
+        args.push(venv.as_os_str());
+        let made = self.uv(bench, &args, SHORT_LIMIT, &|line| {
+            self.say(Step::Create, line);
+        })?;
+        if !made.status.success() {
+            return Err(self.failed("create the virtual environment", &made));
+        }
+        self.install(bench, lock)
+    }
+
+    /// A package's build may have left more here, or something else under our names, which we are
+    /// about to follow.
+    fn tidy(&self, lock: &str) -> Result<(), EnvironmentError> {
+        let strange = |what: &str| EnvironmentError::Strange {
+            folder: self.folder.clone(),
+            what: what.to_string(),
+            lock: self.lock.clone(),
+        };
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|m| m.is_dir());
+        let venv = self.folder.join("venv");
+        if !is_folder(&self.folder) || !is_folder(&venv) {
+            return Err(strange("a link instead of a folder"));
+        }
+        let own = self.folder.join(LOCK);
+        if own.is_symlink() || std::fs::read(&own).ok().as_deref() != Some(lock.as_bytes()) {
+            return Err(strange("another lock"));
+        }
+        let io = EnvironmentError::io(&self.folder);
+        for entry in std::fs::read_dir(&self.folder).map_err(io)?.flatten() {
+            let path = entry.path();
+            if path != venv && path != own {
+                remove_tree(&path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// From the cache alone where it suffices (that is faster, and works without a network), else
     /// over the network.
-    fn install(&self, lock: &Path) -> Result<(), EnvironmentError> {
+    fn install(&self, bench: &Bench, lock: &Path) -> Result<(), EnvironmentError> {
         let quiet = |_: &str| {};
-        let offline = self.sync(lock, &["--offline", "--compile-bytecode"], &quiet)?;
+        let offline = self.sync(bench, lock, &["--offline", "--compile-bytecode"], &quiet)?;
         if offline.status.success() {
             self.say(Step::Install, "everything was in the cache");
             return Ok(());
@@ -115,32 +207,32 @@ impl Build<'_> {
         }
         self.say(Step::Install, "not everything is in the cache: downloading");
         let say = |line: &str| self.say(Step::Install, line);
-        let online = self.sync(lock, &["--compile-bytecode"], &say)?;
+        let online = self.sync(bench, lock, &["--compile-bytecode"], &say)?;
         if online.status.success() {
             return Ok(());
         }
         if let Some(error) = self.mismatch(&online) {
             return Err(error);
         }
-        let packages = self.missing()?;
+        let packages = self.missing(bench)?;
         if packages.is_empty() {
             return Err(self.failed("install the packages", &online));
         }
         Err(EnvironmentError::Missing {
             lock: self.lock.clone(),
             packages,
-            cache: self.cache.clone(),
+            cache: self.shared.cache.to_path_buf(),
             reason: online.output,
         })
     }
 
     /// The packages that the cache alone cannot give, asked one by one.
-    fn missing(&self) -> Result<Vec<String>, EnvironmentError> {
+    fn missing(&self, bench: &Bench) -> Result<Vec<String>, EnvironmentError> {
         let one = self.folder.join("one.lock");
         let mut missing = Vec::new();
         for requirement in self.requirements {
             std::fs::write(&one, requirement.alone()).map_err(EnvironmentError::io(&one))?;
-            let answer = self.sync(&one, &["--offline", "--dry-run"], &|_| {})?;
+            let answer = self.sync(bench, &one, &["--offline", "--dry-run"], &|_| {})?;
             if !answer.status.success() {
                 missing.push(requirement.label().to_string());
             }
@@ -150,6 +242,7 @@ impl Build<'_> {
 
     fn sync(
         &self,
+        bench: &Bench,
         lock: &Path,
         options: &[&str],
         line: &dyn Fn(&str),
@@ -166,20 +259,21 @@ impl Build<'_> {
         );
         args.extend(options.iter().map(OsStr::new));
         args.extend([OsStr::new("--python"), python.as_os_str(), lock.as_os_str()]);
-        self.uv(&args, INSTALL_LIMIT, line)
+        self.uv(bench, &args, INSTALL_LIMIT, line)
     }
 
     fn uv(
         &self,
+        bench: &Bench,
         args: &[&OsStr],
         limit: Duration,
         line: &dyn Fn(&str),
     ) -> Result<Finished, EnvironmentError> {
-        let env: BTreeMap<OsString, OsString> = client::uv_env(&self.request.host_env, &self.cache);
         Invocation {
-            program: &self.tool.path,
+            place: bench.place,
+            program: bench.uv,
             args,
-            env: &env,
+            env: &bench.env,
             lock: Some(self.guard),
             stop: &self.request.stop,
             line,

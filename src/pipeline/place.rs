@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::ground::Ground;
 use super::suite::{Sandboxes, reporter_mount};
 use crate::engine::{
-    Access, Engine, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec,
+    Access, Engine, EngineError, Isolation, Limits, Mount, Network, Sandbox, SandboxSpec, User,
 };
 
 /// Where a sandbox sees the work tree.
@@ -61,6 +61,7 @@ impl Place {
                 network: Network::Loopback,
                 devices: equipment.devices,
                 gpus: equipment.uuids,
+                user: User::default(),
             },
             engine: ground.engine(),
             scratch: ground.scratch.clone(),

@@ -9,11 +9,15 @@ use super::home::StoreError;
 use crate::domain::Event;
 use crate::domain::event::{JOURNAL_VERSION, Record};
 
+/// Kept beside a journal while it is written, so that a full disk still takes the last words.
+const SPARE: usize = 256 << 10;
+
 /// The writer. The caller holds the run's [`super::Lock`].
 pub struct Journal {
     path: PathBuf,
     file: File,
     next_seq: u64,
+    spare: Option<PathBuf>,
 }
 
 impl Journal {
@@ -31,11 +35,29 @@ impl Journal {
             file.write_all(b"\n").map_err(StoreError::io(path))?;
         }
         let next_seq = parse_lines(&text).last().map_or(0, |r| r.seq + 1);
+        let spare = path.with_extension("spare");
+        // on a disk that is full already there is none
+        let kept = std::fs::write(&spare, vec![0; SPARE]).is_ok();
         Ok(Self {
             path: path.to_path_buf(),
             file,
             next_seq,
+            spare: kept.then_some(spare),
         })
+    }
+
+    /// Writes a whole line; where the disk is full, in the room that was kept for that.
+    fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let Err(error) = self.file.write_all(line) else {
+            return Ok(());
+        };
+        let Some(spare) = self.spare.take() else {
+            return Err(error);
+        };
+        std::fs::remove_file(spare)?;
+        // what was written of the line is a torn one
+        self.file.write_all(b"\n")?;
+        self.file.write_all(line)
     }
 
     /// Appends one fact; a reader sees it at once. Stage boundaries are also synced to disk.
@@ -60,14 +82,23 @@ impl Journal {
             message: e.to_string(),
         })?;
         line.push(b'\n');
-        self.file
-            .write_all(&line)
-            .map_err(StoreError::io(&self.path))?;
+        self.write(&line).map_err(|source| StoreError::Io {
+            path: self.path.clone(),
+            source,
+        })?;
         if sync {
             self.file.sync_data().map_err(StoreError::io(&self.path))?;
         }
         self.next_seq += 1;
         Ok(record)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if let Some(spare) = &self.spare {
+            let _ = std::fs::remove_file(spare);
+        }
     }
 }
 
@@ -154,6 +185,34 @@ mod tests {
             .map(|r| r.event)
             .collect();
         assert_eq!(seen, vec![say("one"), say("two")]);
+    }
+
+    #[test]
+    fn a_full_disk_takes_the_last_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let full = dir.path().join("full");
+        std::fs::create_dir(&full).unwrap();
+        if !nix::unistd::geteuid().is_root() {
+            println!("not run: only root can mount a small file system");
+            return;
+        }
+        let none = None::<&str>;
+        let flags = nix::mount::MsFlags::empty();
+        nix::mount::mount(none, &full, Some("tmpfs"), flags, Some("size=1m")).unwrap();
+        let path = full.join("journal.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        journal.append(say("one")).unwrap();
+        let filler = std::fs::write(full.join("filler"), vec![1; 2 << 20]);
+        assert!(filler.is_err());
+        let long = "x".repeat(8192);
+        for text in [&long, "the disk is full"] {
+            journal.append(say(text)).unwrap();
+        }
+        drop(journal);
+        let seen = read_records(&path).unwrap();
+        nix::mount::umount(&full).unwrap();
+        let words: Vec<Event> = seen.into_iter().map(|r| r.event).collect();
+        assert_eq!(words, [say("one"), say(&long), say("the disk is full")]);
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub enum Action {
     Redraw,
     Grade,
     GradeGold,
+    RunAgent,
     Cancel,
     RerunCase,
     RerunFailing,
@@ -166,6 +167,8 @@ table! {
         "grade what is selected: official tests, then probes";
     A::GradeGold, "grade-gold", ["G"], ALL, Some("grade gold"), when::has_task,
         "grade the task's gold patch";
+    A::RunAgent, "run-agent", ["a"], ALL, Some("run agent"), when::has_task,
+        "choose an agent and let it work on the task";
     A::Cancel, "cancel", ["x"], ALL, Some("cancel"), when::can_cancel,
         "cancel the run that is shown (asks first)";
     A::RerunCase, "rerun-case", ["r"], ALL, Some("rerun case"), when::can_rerun_case,

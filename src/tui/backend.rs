@@ -17,6 +17,7 @@ use crate::domain::{
     SuiteChoice, Task, Verdict,
 };
 
+use super::agent_offer::{AgentOffer, AgentRequest};
 use super::gpu_view::GpuView;
 
 /// Why a request could not be met: one or two sentences that name the place and the mend.
@@ -238,7 +239,7 @@ impl Guard {
 
 /// What the workbench asks of the world.
 pub trait Backend: Send + Sync + 'static {
-    /// One short phrase for the header: the home and the engine.
+    /// One short phrase for the header: the home.
     fn label(&self) -> String;
 
     fn tasks(&self) -> Answer<TaskList>;
@@ -257,6 +258,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Writes a run directory and starts its worker.
     fn grade(&self, request: &GradeRequest) -> Answer<RunId>;
+
+    /// The agents that can be run on a task, those that cannot with the reason.
+    fn agents(&self, task: &str) -> Answer<AgentOffer>;
+
+    /// Starts a run in which an agent works and what it leaves is graded.
+    fn run_agent(&self, request: &AgentRequest) -> Answer<RunId>;
 
     fn cancel(&self, run: &RunId) -> Answer<()>;
 

@@ -1,13 +1,15 @@
 //! The whole screen from the state. Nothing here changes anything.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
 
 use super::action::{Action, TABLE};
 use super::layout::{self, LayoutKind, PaneKind, SizeClass};
-use super::overlays;
+use super::overlays::{self, Overlay};
 use super::panes;
-use super::state::App;
+use super::state::{App, Toast};
 use super::text;
 use super::theme::Role;
 use super::widgets::{Canvas, figures};
@@ -43,10 +45,10 @@ pub fn draw(app: &App, buf: &mut Buffer) {
             PaneKind::Gpu => panes::gpu::draw::draw(&mut canvas),
         }
     }
-    draw_footer(&mut Canvas::new(app, buf, plan.footer));
     if let Some(overlay) = &app.overlay {
         overlays::draw::draw(app, overlay, buf, area);
     }
+    draw_footer(app, buf, plan.footer);
 }
 
 /// The clock runs only while a run lives: an idle screen writes nothing.
@@ -124,24 +126,46 @@ fn draw_tabs(canvas: &mut Canvas<'_>) {
 }
 
 /// What is possible here, or what was just said.
-fn draw_footer(canvas: &mut Canvas<'_>) {
+fn draw_footer(app: &App, buf: &mut Buffer, footer: Rect) {
+    if let Some(toast) = &app.toast
+        && !matches!(app.overlay, Some(Overlay::Prompt(_)))
+    {
+        draw_toast(app, toast, buf, footer);
+        return;
+    }
+    let mut canvas = Canvas::new(app, buf, footer);
+    match &app.overlay {
+        Some(Overlay::Prompt(prompt)) => {
+            let line = overlays::draw::prompt_line(&canvas, prompt);
+            canvas.put(0, &line);
+        }
+        // its keys stand in it
+        Some(_) => {}
+        None => draw_hints(&mut canvas),
+    }
+}
+
+/// Ends on the footer's row; a long message grows over the panes.
+fn draw_toast(app: &App, toast: &Toast, buf: &mut Buffer, footer: Rect) {
+    let role = if toast.bad { Role::Notice } else { Role::Info };
+    let width = usize::from(footer.width).saturating_sub(2);
+    let most = (buf.area.height / 2).max(1);
+    let rows = Canvas::new(app, buf, footer).wrapped(role, &toast.text, width, most.into());
+    let height = rows.len() as u16;
+    let rect = Rect {
+        y: footer.bottom().saturating_sub(height),
+        height,
+        ..footer
+    };
+    Clear.render(rect.intersection(buf.area), buf);
+    let mut canvas = Canvas::new(app, buf, rect);
+    for (at, line) in rows.iter().enumerate() {
+        canvas.put_at(at, 1, line);
+    }
+}
+
+fn draw_hints(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
-    if let Some(overlays::Overlay::Prompt(prompt)) = &app.overlay {
-        let line = overlays::draw::prompt_line(canvas, prompt);
-        canvas.put(0, &line);
-        return;
-    }
-    if let Some(toast) = &app.toast {
-        let role = if toast.bad { Role::Notice } else { Role::Info };
-        let words = text::cut(
-            &toast.text,
-            canvas.width().saturating_sub(2),
-            app.ui.glyphs.ellipsis,
-        );
-        let line = Line::from(vec![Span::raw(" "), canvas.span(role, words)]);
-        canvas.put(0, &line);
-        return;
-    }
     let tail: Vec<Span<'static>> = [Action::Help, Action::Quit]
         .into_iter()
         .filter_map(super::action::entry)

@@ -3,6 +3,7 @@
 use crate::domain::submission::LogFormat;
 use crate::domain::{CaseResult, RunId, Subject, Suite};
 
+use super::agent_offer::AgentRequest;
 use super::backend::{GradeRequest, LogKey};
 use super::highlight::Wanted;
 use super::state::Comparison;
@@ -34,6 +35,9 @@ pub enum Effect {
         key: String,
     },
     Grade(GradeRequest),
+    /// The agents that can be run on a task.
+    LoadAgents(String),
+    RunAgent(AgentRequest),
     Cancel(RunId),
     LoadChanges(Comparison),
     LoadFile {

@@ -32,6 +32,7 @@ enum Lane {
     File,
     Detail,
     Excerpt,
+    Agents,
     AgentLog,
     Outputs,
     Log,
@@ -47,6 +48,7 @@ fn lane(effect: &Effect) -> Option<Lane> {
         Effect::LoadFile { .. } => Lane::File,
         Effect::LoadDetail { .. } => Lane::Detail,
         Effect::LoadExcerpt { .. } => Lane::Excerpt,
+        Effect::LoadAgents(_) => Lane::Agents,
         Effect::FindAgentLog(_) => Lane::AgentLog,
         Effect::LoadOutputs(_) => Lane::Outputs,
         Effect::ReadLog(_) => Lane::Log,
@@ -154,6 +156,14 @@ impl Shared {
             Effect::Grade(request) => {
                 let answer = backend.grade(&request);
                 Msg::Started(request, answer)
+            }
+            Effect::LoadAgents(task) => {
+                let answer = backend.agents(&task);
+                Msg::Agents(task, answer)
+            }
+            Effect::RunAgent(request) => {
+                let answer = backend.run_agent(&request);
+                Msg::AgentStarted(request, answer)
             }
             Effect::Cancel(run) => {
                 let answer = backend.cancel(&run);

@@ -7,6 +7,7 @@
 //!
 //! - [`action`] one table of what can be done; keymap, help, hints and tests come from it
 //! - [`keymap`], [`possible`] keys of the table, and when an action is possible
+//! - [`agent_offer`] what is known of agents before one is run
 //! - [`layout`] size classes and layouts to rectangles
 //! - [`panes`], [`widgets`], [`overlays`] what is seen
 //! - [`theme`], [`glyphs`], [`caps`] roles to styles at the terminal's colour depth
@@ -17,6 +18,7 @@
 //! - [`term`] entering and leaving the terminal, signals, hang-ups
 
 pub mod action;
+pub mod agent_offer;
 pub mod ansi;
 pub mod backend;
 pub mod caps;

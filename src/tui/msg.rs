@@ -4,6 +4,7 @@ use crate::agent::trace::Entry;
 use crate::domain::case::CaseDetail;
 use crate::domain::{CaseId, CaseResult, RunId, Suite};
 
+use super::agent_offer::{AgentOffer, AgentRequest};
 use super::backend::{
     Answer, Change, FileChange, GradeRequest, JournalChunk, LogInfo, LogKey, RunSummary, TaskList,
 };
@@ -34,6 +35,9 @@ pub enum Msg {
     Journal(RunId, Answer<JournalChunk>),
     Calibration(RunId, Answer<Vec<(Suite, CaseResult)>>),
     Started(GradeRequest, Answer<RunId>),
+    /// By task.
+    Agents(String, Answer<AgentOffer>),
+    AgentStarted(AgentRequest, Answer<RunId>),
     Cancelled(RunId, Answer<()>),
     Changes(Comparison, Answer<Vec<FileChange>>),
     File(Comparison, String, Answer<Box<DiffFile>>),

@@ -8,6 +8,7 @@ use crate::domain::{CaseId, CaseResult, Record, RunId, Source, Subject, Suite, T
 
 use crate::domain::run_state::RunState;
 
+use super::agent_offer::AgentRequest;
 use super::backend::{JournalChunk, RunStatus, RunSummary, TaskProblem};
 use super::caps::{Caps, Depth};
 use super::effect::Effect;
@@ -199,6 +200,8 @@ pub struct App {
     pub gpu: GpuState,
 
     pub overlay: Option<Overlay>,
+    /// The agent that was started last.
+    pub last_agent: Option<AgentRequest>,
     pub toast: Option<Toast>,
     /// Something that is seen changed since the last draw.
     pub dirty: bool,
@@ -233,6 +236,7 @@ impl App {
             cases: CasesState::default(),
             gpu: GpuState::default(),
             overlay: None,
+            last_agent: None,
             toast: None,
             dirty: true,
             effects: Vec::new(),

@@ -215,6 +215,22 @@ pub fn wrap(text: &str, columns: usize, limit: usize) -> Vec<String> {
     rows
 }
 
+/// As [`wrap`]; what does not fit in `limit` rows is marked at the end of the last one.
+pub fn wrap_cut(text: &str, columns: usize, limit: usize, ellipsis: &str) -> Vec<String> {
+    let mut rows = wrap(text, columns, limit + 1);
+    if rows.len() > limit {
+        rows.truncate(limit);
+        if let Some(last) = rows.last_mut() {
+            last.push_str(ellipsis);
+            if width(last) > columns {
+                let keep = columns.saturating_sub(width(ellipsis));
+                *last = cut(last, keep, "") + ellipsis;
+            }
+        }
+    }
+    rows
+}
+
 fn wrap_line(line: &str, columns: usize, limit: usize, rows: &mut Vec<String>) {
     let mut row = String::new();
     let mut used = 0;
@@ -298,5 +314,9 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3, 99), ["abc", "def", "gh"]);
         assert_eq!(wrap("", 3, 99), [""]);
         assert_eq!(wrap("a\n\nb", 3, 99), ["a", "", "b"]);
+        assert_eq!(wrap_cut("one two three", 7, 2, "…"), ["one two", "three"]);
+        assert_eq!(wrap_cut("one two three", 7, 1, "…"), ["one tw…"]);
+        assert_eq!(wrap_cut("a\nb\nc", 7, 2, "…"), ["a", "b…"]);
+        assert!(wrap_cut("a b", 1, 0, "…").is_empty());
     }
 }

@@ -10,7 +10,7 @@ use infradev::engine::docker::{CPU_IMAGE, Docker};
 use infradev::engine::local::LocalOptions;
 use infradev::engine::{
     Access, Engine, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
-    SandboxSpec, Stream,
+    SandboxSpec, Stream, User,
 };
 use tempfile::TempDir;
 
@@ -51,6 +51,7 @@ pub fn spec() -> SandboxSpec {
         devices: Vec::new(),
         image: None,
         gpus: Vec::new(),
+        user: User::default(),
     }
 }
 

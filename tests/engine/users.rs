@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use infradev::engine::local::{LocalOptions, probe};
-use infradev::engine::{Access, EngineError, Isolation, Sandbox};
+use infradev::engine::{Access, EngineError, Isolation, Sandbox, User};
 use tempfile::TempDir;
 
 use crate::common::docker_is_here;
@@ -214,4 +214,16 @@ async fn without_namespaces_limits_and_kills_still_hold() {
     );
     assert_eq!(sandbox.kill_all().await, 0);
     sandbox.sandbox.close().await;
+}
+
+#[tokio::test]
+async fn the_local_engine_has_nothing_under_the_workers_own_user() {
+    let scratch = TempDir::new().unwrap();
+    let mut spec = spec();
+    spec.user = User::Worker;
+    let started = Sandbox::start_local_with(spec, scratch.path(), &options()).await;
+    let Err(EngineError::Start { message, .. }) = started else {
+        panic!("it started");
+    };
+    assert!(message.contains("only the docker engine"), "{message}");
 }

@@ -184,7 +184,7 @@ fn what_a_task_wants_stays_and_half_builds_go() {
     assert_eq!(left, expected);
 }
 
-const TASK: &str = r#"schema = 1
+pub const TASK: &str = r#"schema = 1
 id = "task"
 title = "t"
 area = "training"

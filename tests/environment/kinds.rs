@@ -85,15 +85,3 @@ fn a_host_interpreter_is_recorded_by_its_packages() {
     assert_eq!(python, &bare.python);
     assert!(error.to_string().contains("pip install pytest"));
 }
-
-#[test]
-fn an_image_needs_the_other_engine() {
-    let place = Place::new(SMALL);
-    let mut request = place.request();
-    request.spec.kind = EnvironmentKind::Image;
-    let error = prepare(&request, &|_| {}).unwrap_err();
-    assert!(
-        error.to_string().contains("needs the docker engine"),
-        "{error}"
-    );
-}

@@ -7,19 +7,30 @@ use std::time::Duration;
 use infradev::domain::task::EnvironmentKind;
 use infradev::engine::local::LocalOptions;
 use infradev::engine::{
-    Limits, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent, SandboxSpec,
+    Engine, Limits, Network, ProcessSpec, ProcessStatus, SandboxEvent, SandboxSpec, User,
 };
 use infradev::environment::{Environment, verify};
 
+use super::image_support::RUNTIME;
 use super::support::{FULL, Place, build};
 
-/// Runs python in a sandbox that sees the environment's mounts and nothing else.
+/// Runs python in a local sandbox that sees the environment's mounts and nothing else.
 pub fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessStatus, String) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    let engine = Engine::Local(LocalOptions {
+        binary: Some(PathBuf::from(env!("CARGO_BIN_EXE_infradev"))),
+        ..LocalOptions::default()
+    });
+    run_on((&engine, None), environment, scratch, code)
+}
+
+/// The same on either engine.
+pub fn run_on(
+    (engine, image): (&Engine, Option<&str>),
+    environment: &Environment,
+    scratch: &Path,
+    code: &str,
+) -> (ProcessStatus, String) {
+    RUNTIME.block_on(async {
         let spec = SandboxSpec {
             label: "environment test".into(),
             mounts: environment.mounts.clone(),
@@ -36,17 +47,11 @@ pub fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessSta
             },
             network: Network::Loopback,
             devices: Vec::new(),
-            image: None,
+            image: image.map(str::to_owned),
             gpus: Vec::new(),
+            user: User::default(),
         };
-        let options = LocalOptions {
-            binary: Some(PathBuf::from(env!("CARGO_BIN_EXE_infradev"))),
-            allow_unisolated: false,
-            ..LocalOptions::default()
-        };
-        let mut sandbox = Sandbox::start_local_with(spec, scratch, &options)
-            .await
-            .unwrap();
+        let mut sandbox = engine.start(spec, scratch).await.unwrap();
         sandbox
             .spawn(ProcessSpec {
                 id: 1,
@@ -80,14 +85,14 @@ pub fn run(environment: &Environment, scratch: &Path, code: &str) -> (ProcessSta
     })
 }
 
-const IMPORTS: &str = "
+pub const IMPORTS: &str = "
 import bz2, ctypes, hashlib, lzma, multiprocessing, sqlite3, ssl, sys, zlib
 import numpy, pytest
 print(numpy.arange(4.0).sum(), sys.version.split()[0], sys.prefix)
 ";
 
 /// Tries everything that would change what other tasks share.
-const CHANGES: &str = "
+pub const CHANGES: &str = "
 import numpy, os, pathlib, sys
 site = pathlib.Path(numpy.__file__).parent.parent
 done = []

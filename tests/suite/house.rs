@@ -12,7 +12,7 @@ use infradev::domain::{
     CaseId, CaseResult, Discrepancy, DiscrepancyKind, Event, Outcome, Subject, Suite,
 };
 use infradev::engine::local::LocalOptions;
-use infradev::engine::{Access, EngineError, Limits, Mount, Network, Sandbox, SandboxSpec};
+use infradev::engine::{Access, EngineError, Limits, Mount, Network, Sandbox, SandboxSpec, User};
 use infradev::environment::{Environment, Request, prepare};
 use infradev::pipeline::suite::{
     Sandboxes, SuiteError, SuiteOutcome, SuiteRun, install_reporter, reporter_mount, run_suite,
@@ -73,6 +73,7 @@ impl Sandboxes for Local<'_> {
             devices: Vec::new(),
             image: None,
             gpus: Vec::new(),
+            user: User::default(),
         };
         let options = LocalOptions {
             binary: Some(env!("CARGO_BIN_EXE_infradev").into()),

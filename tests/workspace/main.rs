@@ -4,6 +4,7 @@
 
 mod bench;
 mod capture;
+mod captured_links;
 mod captured_rules;
 mod difference;
 mod kit;

@@ -126,6 +126,13 @@ fn symlinks_that_lead_out() {
         let (_, tree) = ours(&base(), patch.as_bytes()).unwrap();
         assert_eq!(tree[name.as_bytes()].1, target.as_bytes());
     }
+    // what no kernel makes or follows
+    says(&link("l", &"d/".repeat(2500)), &["symlink l", "5000 bytes"]);
+    says(&link("l", &"d/../".repeat(600)), &["symlink l", "too long"]);
+    says(
+        "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..e69de29\n",
+        &["symlink l", "0 bytes"],
+    );
     // two together: each looks harmless alone
     let both = link("s", ".") + &link("d/t", "../s/../x");
     says(&both, &["d/t", "outside"]);

@@ -11,6 +11,7 @@ use crate::domain::{
 use crate::launch;
 use crate::pipeline::Comparer;
 use crate::store::{self, Home, Request, RunDir, Summary};
+use crate::tui::agent_offer::{AgentOffer, AgentRequest};
 use crate::tui::backend::{
     Answer, Backend, BackendError, Change, ChangeKind, Count, FileChange, GradeRequest, Guard,
     JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
@@ -100,7 +101,7 @@ fn stage(words: &str) -> Option<(Stage, Subject)> {
 
 impl Backend for Store {
     fn label(&self) -> String {
-        format!("home {} · engine local", self.home.root().display())
+        format!("home {}", self.home.root().display())
     }
 
     fn tasks(&self) -> Answer<TaskList> {
@@ -207,6 +208,14 @@ impl Backend for Store {
         };
         let run = launch::start(&self.home, &task, order).map_err(BackendError::new)?;
         Ok(run.id())
+    }
+
+    fn agents(&self, task: &str) -> Answer<AgentOffer> {
+        agents::offer(&self.home, &self.task(task)?)
+    }
+
+    fn run_agent(&self, request: &AgentRequest) -> Answer<RunId> {
+        agents::start(&self.home, &self.task(&request.task)?, request)
     }
 
     fn cancel(&self, run: &RunId) -> Answer<()> {

@@ -16,6 +16,8 @@ use crate::engine::{Limits, Network, SandboxSpec};
 /// records of its files and pages, and what is allocated between two looks of the watcher, which is
 /// to be the one that speaks.
 const MEMORY_MARGIN: u64 = 512 << 20;
+/// What an ordinary process weighs against others when all want the processor.
+const CPU_SHARES: i64 = 1024;
 /// As on the local engine: when the machine runs out of memory, a sandbox goes before the worker.
 const OOM_SCORE: i64 = 300;
 
@@ -49,6 +51,11 @@ const READ_ONLY: [&str; 5] = [
     "/proc/sys",
     "/proc/sysrq-trigger",
 ];
+
+/// Processors of this machine.
+fn cores() -> i64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(128) as i64)
+}
 
 /// A container for `spec`, run by `user`.
 pub(super) fn body(
@@ -116,6 +123,8 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
         // none beside it
         memory_swap: Some(memory),
         pids_limit: Some(most_threads(limits)),
+        // a container weighs as one process otherwise, and starves beside ordinary ones
+        cpu_shares: Some(CPU_SHARES * cores()),
         nano_cpus: limits.cpus.map(|cpus| i64::from(cpus) * 1_000_000_000),
         oom_score_adj: Some(OOM_SCORE),
         shm_size: Some(signed(limits.shm_bytes.max(1 << 16))),

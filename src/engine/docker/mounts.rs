@@ -9,7 +9,7 @@ use bollard::models::{Mount, MountBindOptions, MountBindOptionsPropagationEnum, 
 
 use crate::engine::local::INIT_PATH;
 use crate::engine::plan::{Bind, Entry, Plan};
-use crate::engine::{Access, EngineError, Refusal, SandboxSpec};
+use crate::engine::{Access, EngineError, Network, Refusal, SandboxSpec};
 
 const HOSTS: &str = "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n";
 
@@ -27,7 +27,9 @@ pub(super) fn all(
     };
     let mut planned = || -> Result<(), Refusal> {
         plan.mount(Path::new(INIT_PATH), read_only(binary))?;
-        for file in ["hosts", "passwd", "group"] {
+        // with the machine's network come the machine's own names
+        let hosts = (spec.network == Network::Loopback).then_some("hosts");
+        for file in ["passwd", "group"].into_iter().chain(hosts) {
             plan.mount(&Path::new("/etc").join(file), read_only(&etc.join(file)))?;
         }
         // upper ones first, so that a mount inside another one is put on top of it

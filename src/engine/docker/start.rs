@@ -16,7 +16,7 @@ use crate::engine::local::OUTER_ID;
 use crate::engine::ownership::{Lent, drops_root};
 use crate::engine::sandbox::{Answer, Failed, Shape};
 use crate::engine::{
-    Access, Begin, EngineError, Isolation, Refusal, Request, Sandbox, SandboxSpec,
+    Access, Begin, EngineError, Isolation, Refusal, Request, Sandbox, SandboxSpec, User,
 };
 
 /// No bound on the threads of a user by process 1: a container has a count of its own.
@@ -32,7 +32,7 @@ impl Docker {
                 message: "none is named, and a container needs one".into(),
             });
         };
-        let user = self.user();
+        let user = self.user(spec.user);
         let (mounts, lent) = {
             let (spec, scratch, binary) = (spec.clone(), scratch.to_owned(), self.binary()?);
             let away = user == (OUTER_ID, OUTER_ID);
@@ -129,12 +129,12 @@ impl Docker {
 
     /// Who runs in the container, so that nothing there is root outside and nothing that is left
     /// belongs to anybody but the worker's user.
-    fn user(&self) -> (u32, u32) {
+    fn user(&self, asked: User) -> (u32, u32) {
         if self.daemon().rootless {
             // root of a name space whose root is the daemon's user
             return (0, 0);
         }
-        if geteuid().is_root() || drops_root() {
+        if asked == User::Nobody && (geteuid().is_root() || drops_root()) {
             return (OUTER_ID, OUTER_ID);
         }
         (geteuid().as_raw(), getegid().as_raw())
@@ -163,7 +163,7 @@ fn prepare(
     let etc = mounts::etc(scratch, user)?;
     let mounts = mounts::all(spec, binary, &etc)?;
     let trees: Vec<PathBuf> = (spec.mounts.iter())
-        .filter(|m| m.access == Access::ReadWrite)
+        .filter(|m| m.access == Access::ReadWrite && spec.user == User::Nobody)
         .map(|m| m.source.clone())
         .collect();
     Ok((mounts, Lent::new(&trees, away)?))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{
     EngineError, Isolation, Limits, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
-    SandboxSpec,
+    SandboxSpec, User,
 };
 use super::{INIT_PATH, LocalOptions};
 
@@ -72,6 +72,7 @@ async fn try_one(scratch: &Path, options: &LocalOptions) -> Result<(), EngineErr
         devices: Vec::new(),
         image: None,
         gpus: Vec::new(),
+        user: User::default(),
     };
     let mut sandbox = Sandbox::start_local_with(spec, scratch, options).await?;
     debug_assert_eq!(sandbox.isolation(), Isolation::Namespaces);

@@ -17,6 +17,7 @@ use super::super::ownership::Lent;
 use super::super::sandbox::{Answer, Failed, Shape};
 use super::super::{
     Access, Begin, EngineError, Isolation, Refusal, RefusalKind, Request, Sandbox, SandboxSpec,
+    User,
 };
 use super::probe;
 
@@ -59,6 +60,12 @@ impl Sandbox {
         scratch: &Path,
         options: &LocalOptions,
     ) -> Result<Self, EngineError> {
+        if spec.user == User::Worker {
+            return Err(EngineError::Start {
+                step: "choosing a user".into(),
+                message: "only the docker engine runs something as the worker's own user".into(),
+            });
+        }
         let mut setup = Setup {
             binary: binary(options)?,
             stage: stage(scratch)?,

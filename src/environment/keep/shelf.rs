@@ -95,15 +95,26 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Asks an interpreter where it is not known yet.
+    /// Asks an interpreter where it is not known yet; of images it takes what was built in one.
     pub fn by<'a>(tasks: impl IntoIterator<Item = &'a Task>, home: &Path) -> Self {
         let mut wanted = Self::default();
+        // none where they cannot be listed, which whoever needs them is told then
+        let entries = real(home)
+            .and_then(|home| entries(&home))
+            .unwrap_or_default();
         for task in tasks {
             let spec = &task.spec.environment;
             if spec.kind != EnvironmentKind::Uv {
                 continue;
             }
-            match Plan::of(&Request::new(spec.clone(), &task.dir, home), home) {
+            let request = Request::new(spec.clone(), &task.dir, home);
+            for ready in entries.iter().filter_map(|entry| entry.ready.as_ref()) {
+                if ready.would_do_in_an_image(&request) {
+                    let tasks = wanted.by_hash.entry(ready.hash.clone()).or_default();
+                    tasks.push(task.id().to_string());
+                }
+            }
+            match Plan::of(&request, home, &|_| {}) {
                 Ok(plan) => {
                     for hash in plan.hashes() {
                         let tasks = wanted.by_hash.entry(hash).or_default();

@@ -13,7 +13,7 @@ use crate::domain::AgentSpec;
 use crate::domain::agent::InstallSpec;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
 use crate::domain::{Level, hex};
-use crate::engine::{Access, Limits, Mount, Network, ProcessSpec, SandboxSpec};
+use crate::engine::{Access, Limits, Mount, Network, ProcessSpec, SandboxSpec, User};
 use crate::environment::Hold;
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
@@ -175,6 +175,7 @@ async fn run(ground: &Ground, folder: &Path, script: &str) -> Result<Result<(), 
         network: Network::Host,
         devices: Vec::new(),
         gpus: Vec::new(),
+        user: User::default(),
     };
     let mut sandbox = ground
         .engine()

@@ -202,15 +202,12 @@ fn ears(run: &RunDir, agent: &AgentSpec, out: &Path, secrets: Redactor) -> Resul
         set_aside(path).map_err(io)?;
     }
     let aside = LogWriter::create(&aside, None, ASIDE_BYTES).map_err(io)?;
-    let mut ears = match &agent.trajectory {
-        Some(file) => {
-            let trajectory = Trajectory::new(out.join(file), log, bound);
-            Ears::open(None, aside, Some(trajectory), secrets)
-        }
-        None => {
-            let log = LogWriter::create(&log, Some(&times), bound).map_err(io)?;
-            Ears::open(Some(log), aside, None, secrets)
-        }
+    let mut ears = if let Some(file) = &agent.trajectory {
+        let trajectory = Trajectory::new(out.join(file), log, bound);
+        Ears::open(None, aside, Some(trajectory), secrets)
+    } else {
+        let log = LogWriter::create(&log, Some(&times), bound).map_err(io)?;
+        Ears::open(Some(log), aside, None, secrets)
     };
     // a plain text's two streams are read together
     ears.join(agent.format == LogFormat::Text);

@@ -15,6 +15,7 @@ use crate::domain::{AgentOrder, AgentSpec, NetworkMode};
 use crate::engine::local::INIT_PATH;
 use crate::engine::{
     Access, Isolation, Limits, Mount, Network, ProcessSpec, Sandbox, SandboxEvent, SandboxSpec,
+    User,
 };
 use crate::environment::Hold;
 use crate::pipeline::error::Stop;
@@ -156,6 +157,7 @@ impl Site {
                 },
                 devices: equipment.devices,
                 gpus: equipment.uuids,
+                user: User::default(),
             },
         })
     }

@@ -71,9 +71,8 @@ fn open_plain(path: &Path) -> io::Result<Option<File>> {
         .open(path);
     match opened {
         Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
-        Ok(_) => Ok(None),
-        // not there, a link, a folder on the way that is none
-        Err(_) => Ok(None),
+        // no plain file, not there, a link, a folder on the way that is none
+        Ok(_) | Err(_) => Ok(None),
     }
 }
 

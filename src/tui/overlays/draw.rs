@@ -12,19 +12,20 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
-use super::{Overlay, Prompt};
+use super::{Overlay, Prompt, agents};
 
 pub fn draw(app: &App, overlay: &Overlay, buf: &mut Buffer, area: Rect) {
     match overlay {
         Overlay::Help { scroll } => help(app, *scroll, buf, area),
         Overlay::ConfirmCancel { what, .. } => confirm(app, what, buf, area),
+        Overlay::Agents(chooser) => agents::draw::draw(app, chooser, buf, area),
         // drawn in the footer's place
         Overlay::Prompt(_) => {}
     }
 }
 
 /// A cleared box in the middle of the screen.
-fn window(area: Rect, width: u16, height: u16) -> Rect {
+pub fn window(area: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(area.width);
     let height = height.min(area.height);
     Rect {
@@ -80,23 +81,34 @@ fn help_rows(canvas: &Canvas<'_>, width: usize) -> Vec<Line<'static>> {
         };
         rows.push(Line::from(canvas.span(Role::Title, heading)));
         for entry in entries {
-            rows.push(help_row(canvas, entry, width));
+            help_rows_of(canvas, entry, width, &mut rows);
         }
     }
     rows
 }
 
-fn help_row(canvas: &Canvas<'_>, entry: &Entry, width: usize) -> Line<'static> {
-    let keys = text::fit(&entry.keys.join(" "), 18, "");
-    let mut spans = vec![
-        Span::raw("  "),
-        canvas.span(Role::Key, keys),
-        canvas.span(Role::Text, entry.help),
-    ];
+/// An action's keys, what it does, and why it is not possible now; in several rows where it must.
+fn help_rows_of(canvas: &Canvas<'_>, entry: &Entry, width: usize, rows: &mut Vec<Line<'static>>) {
+    let keys_width = 18.min(width / 3);
+    let room = width.saturating_sub(keys_width + 2);
+    let keys = text::fit(&entry.keys.join(" "), keys_width, "");
+    let mut words = canvas.wrapped(Role::Text, entry.help, room, usize::MAX / 2);
     if let Err(reason) = (entry.possible)(canvas.app) {
-        spans.push(canvas.dim(format!("  ({reason})")));
+        let reason = format!("({reason})");
+        match words.last_mut() {
+            Some(last) if last.width() + 2 + text::width(&reason) <= room => {
+                last.push_span(canvas.dim(format!("  {reason}")));
+            }
+            _ => words.extend(canvas.wrapped(Role::Dim, &reason, room, usize::MAX / 2)),
+        }
     }
-    text::window(spans, 0, width)
+    for (at, line) in words.into_iter().enumerate() {
+        let keys = if at == 0 { keys.as_str() } else { "" };
+        let keys = text::fit(keys, keys_width, "");
+        let mut spans = vec![Span::raw("  "), canvas.span(Role::Key, keys)];
+        spans.extend(line.spans);
+        rows.push(Line::from(spans));
+    }
 }
 
 fn confirm(app: &App, what: &str, buf: &mut Buffer, area: Rect) {

@@ -1,13 +1,15 @@
-//! What lies over the panes: help, a question, a line to type in.
+//! What lies over the panes: help, a question, a choice, a line to type in.
 
+pub mod agents;
 pub mod draw;
 pub mod prompt;
 
+pub use agents::Chooser;
 pub use prompt::{Prompt, PromptFor};
 
 use crate::domain::RunId;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Overlay {
     Help {
         scroll: usize,
@@ -18,5 +20,7 @@ pub enum Overlay {
         /// What runs, in words.
         what: String,
     },
+    /// Which agent is to work on a task.
+    Agents(Box<Chooser>),
     Prompt(Prompt),
 }

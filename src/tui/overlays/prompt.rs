@@ -54,45 +54,51 @@ impl Prompt {
     }
 
     pub fn key(&mut self, key: Key) -> Typed {
-        match (key.code, key.ctrl) {
-            (KeyCode::Enter, _) => Typed::Accept,
-            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => Typed::Abort,
-            (KeyCode::Backspace, false) => {
-                let keep = self
-                    .text
-                    .grapheme_indices(true)
-                    .next_back()
-                    .map_or(0, |(at, _)| at);
-                self.text.truncate(keep);
-                Typed::Changed
-            }
-            (KeyCode::Char('u'), true) => {
-                self.text.clear();
-                Typed::Changed
-            }
-            (KeyCode::Char('w'), true) => {
-                let trimmed = self.text.trim_end();
-                let keep = trimmed.rfind(' ').map_or(0, |at| at + 1);
-                self.text.truncate(keep);
-                Typed::Changed
-            }
-            (KeyCode::Char(c), false) => {
-                self.insert(c.encode_utf8(&mut [0; 4]));
-                Typed::Changed
-            }
-            _ => Typed::Nothing,
-        }
+        edit(&mut self.text, key)
     }
 
-    /// Adds typed or pasted text: the first line of it.
+    /// Adds pasted text.
     pub fn insert(&mut self, text: &str) {
-        let line = text.lines().next().unwrap_or("");
-        for c in line.chars().filter(|c| !c.is_control()) {
-            if self.text.len() + c.len_utf8() > LONGEST {
-                break;
-            }
-            self.text.push(c);
+        insert(&mut self.text, text);
+    }
+}
+
+/// What a key does to a line of text.
+pub fn edit(text: &mut String, key: Key) -> Typed {
+    match (key.code, key.ctrl) {
+        (KeyCode::Enter, _) => Typed::Accept,
+        (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => Typed::Abort,
+        (KeyCode::Backspace, false) => {
+            let last = text.grapheme_indices(true).next_back();
+            let keep = last.map_or(0, |(at, _)| at);
+            text.truncate(keep);
+            Typed::Changed
         }
+        (KeyCode::Char('u'), true) => {
+            text.clear();
+            Typed::Changed
+        }
+        (KeyCode::Char('w'), true) => {
+            let keep = text.trim_end().rfind(' ').map_or(0, |at| at + 1);
+            text.truncate(keep);
+            Typed::Changed
+        }
+        (KeyCode::Char(c), false) => {
+            insert(text, c.encode_utf8(&mut [0; 4]));
+            Typed::Changed
+        }
+        _ => Typed::Nothing,
+    }
+}
+
+/// Adds typed or pasted text to a line: the first line of it.
+pub fn insert(line: &mut String, text: &str) {
+    let first = text.lines().next().unwrap_or("");
+    for c in first.chars().filter(|c| !c.is_control()) {
+        if line.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        line.push(c);
     }
 }
 

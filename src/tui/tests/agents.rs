@@ -173,6 +173,22 @@ fn a_log_that_was_rewritten_keeps_the_readers_place() {
 }
 
 #[test]
+fn what_its_tree_says_is_shown_while_it_works() {
+    let mut app = working(120, 40);
+    let mut told = agent::journal();
+    let mut last = told.pop().unwrap();
+    last.event = crate::domain::Event::AgentChanged {
+        files: 3,
+        added: 44,
+        deleted: 5,
+    };
+    tell(&mut app, vec![last], RunStatus::Running);
+    assert!(screen(&app).contains("changed 3 files +44 -5 so far"));
+    press(&mut app, "l");
+    assert!(screen(&app).contains("3 files +44 -5"));
+}
+
+#[test]
 fn the_agent_is_cancelled_like_any_run() {
     let mut app = working(120, 40);
     press(&mut app, "l x");

@@ -6,7 +6,8 @@ use crate::domain::RunId;
 use crate::tui::action::TABLE;
 use crate::tui::fixture::{app, gpu, press, render};
 use crate::tui::msg::Msg;
-use crate::tui::overlays::Overlay;
+use crate::tui::overlays::agents::Step;
+use crate::tui::overlays::{Chooser, Overlay};
 use crate::tui::state::App;
 use crate::tui::update::update;
 
@@ -87,6 +88,32 @@ proptest! {
             }
             check(&app);
         }
+        let mut offer = crate::tui::fixture::agent::offer();
+        for agent in &mut offer.agents {
+            agent.name.push_str(&text);
+            agent.version = Some(text.clone());
+            agent.summary.clone_from(&text);
+            agent.missing = agent.missing.take().map(|_| text.clone());
+        }
+        offer.variants[0].clone_from(&text);
+        for recording in &mut offer.recordings {
+            recording.what.clone_from(&text);
+            recording.who.clone_from(&text);
+        }
+        let mut chooser = Chooser::new(text.clone(), None);
+        chooser.take(offer);
+        chooser.model.clone_from(&text);
+        for agent in 0..3 {
+            chooser.agent = agent;
+            app.overlay = Some(Overlay::Agents(Box::new(chooser.clone())));
+            check(&app);
+        }
+        chooser.step = Step::Recording;
+        app.overlay = Some(Overlay::Agents(Box::new(chooser.clone())));
+        check(&app);
+        chooser.error = Some(text.clone());
+        app.overlay = Some(Overlay::Agents(Box::new(chooser)));
+        check(&app);
         app.complain(text.clone());
         check(&app);
     }

@@ -4,5 +4,6 @@
 
 mod agents;
 mod anything;
+mod chooser;
 mod keys;
 mod screens;

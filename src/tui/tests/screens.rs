@@ -183,3 +183,78 @@ fn a_run_that_waits_for_gpus_says_so() {
     app.runs.first_mut().unwrap().waits_for_gpus = true;
     assert!(screen(&app).contains("waits for GPUs"), "{}", screen(&app));
 }
+
+/// A message as long as that of a task whose repository is not here.
+const LONG: &str = "no mirror of https://host/owner/repository is on this machine; needed are \
+    base 2e1183a07220b12c9014c3f4c538034e5dbb582d and gold \
+    000dc1c71497cd14825dc037955b701d40394b2c; looked in home/mirrors for owner/repository.git; \
+    this gets them:\n  git init --bare home/mirrors/repository.git\n  git -C \
+    home/mirrors/repository.git fetch --depth 1 the-very-last-word";
+
+#[test]
+fn a_long_message_is_whole_wherever_it_stands() {
+    let whole = |shown: &str, place: &str| {
+        for words in ["no mirror", "000dc1c7", "--bare", "the-very-last-word"] {
+            assert!(shown.contains(words), "{place}: {words}\n{shown}");
+        }
+    };
+    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        // in the card of what is selected, where there is one
+        let mut app = app(width, height);
+        let id = app.target.run.clone().unwrap();
+        let run = app.runs.iter_mut().find(|run| run.id == id).unwrap();
+        run.fault = Some(LONG.into());
+        app.diff.files.clear();
+        let shown = screen(&app);
+        if height >= 60 {
+            whole(&shown, "card");
+        }
+        if height >= 40 {
+            assert!(shown.contains("run 20261129"), "{shown}");
+        }
+        // in the diff, where nothing can be compared
+        app.diff.error = Some(LONG.into());
+        press(&mut app, "d");
+        whole(&screen(&app), "diff");
+        app.diff.error = None;
+        // in the cases, where there are none
+        press(&mut app, "c");
+        app.cases.clear();
+        let open = app.open.as_mut().unwrap();
+        open.state = crate::domain::run_state::RunState::default();
+        open.state.fault = Some(LONG.into());
+        whole(&screen(&app), "cases");
+        // in the footer, over the panes
+        app.open = None;
+        app.complain(LONG);
+        let shown = screen(&app);
+        whole(&shown, "footer");
+        assert!(shown.lines().last().unwrap().contains("the-very-last"));
+    }
+}
+
+#[test]
+fn help_says_every_reason_in_full() {
+    for width in [60, 80, 120] {
+        let mut app = empty(width, 200, Depth::Ansi16);
+        press(&mut app, "?");
+        let shown = screen(&app);
+        // without the box, and with rows that go on joined
+        let words: Vec<&str> = shown
+            .split(|c: char| c.is_whitespace() || "│╭╮╰╯".contains(c))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let shown = words.join(" ");
+        for entry in crate::tui::action::TABLE {
+            assert!(
+                shown.contains(entry.help),
+                "{width}: {}\n{shown}",
+                entry.name
+            );
+            if let Err(reason) = (entry.possible)(&app) {
+                let reason = format!("({reason})");
+                assert!(shown.contains(&reason), "{width}: {reason}\n{shown}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Answers of the backend: each goes to its place, or is dropped where nobody looks any more.
 
 use crate::domain::run_state::RunState;
-use crate::domain::{AgentEnd, Badge, Event, NetworkMode, RunId, Subject, Suite, Verdict};
+use crate::domain::{AgentEnd, Badge, Event, NetworkMode, RunId, Source, Subject, Suite, Verdict};
 use crate::tui::backend::{AgentTime, Count, JournalChunk, RunStatus, RunSummary};
 use crate::tui::effect::Effect;
 use crate::tui::layout::PaneKind;
@@ -11,8 +11,8 @@ use crate::tui::panes::log::LogSource;
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
-use super::logs;
 use super::target::{load_captured, load_excerpt, load_file, load_why, retarget};
+use super::{agents, logs};
 
 pub fn take(app: &mut App, msg: Msg) {
     match msg {
@@ -46,7 +46,14 @@ pub fn take(app: &mut App, msg: Msg) {
             app.touch(PaneKind::Cases);
         }
         Msg::Started(request, Ok(run)) => {
-            let mut summary = RunSummary::waiting(run.clone(), &request, app.now_s);
+            let mut summary = RunSummary::waiting(
+                run.clone(),
+                &request.task,
+                request.source.clone(),
+                app.now_s,
+            );
+            summary.parent.clone_from(&request.parent);
+            summary.only = request.only.len();
             if let Some(known) = app.summary(&run) {
                 summary = known.clone();
             }
@@ -62,6 +69,8 @@ pub fn take(app: &mut App, msg: Msg) {
             runs_changed(app);
             app.ask(Effect::LoadRun(run));
         }
+        Msg::Agents(task, answer) => agents::offered(app, &task, answer),
+        Msg::AgentStarted(request, answer) => agents::started(app, &request, answer),
         Msg::Cancelled(run, Ok(())) => {
             app.say("asked the worker to stop");
             app.ask(Effect::LoadRun(run));
@@ -131,7 +140,7 @@ fn tree_changed(app: &mut App) {
     app.touch(PaneKind::Tasks);
 }
 
-fn runs_changed(app: &mut App) {
+pub fn runs_changed(app: &mut App) {
     app.runs.sort_by(|a, b| {
         b.created_s
             .total_cmp(&a.created_s)
@@ -149,7 +158,7 @@ fn runs_changed(app: &mut App) {
     }
 }
 
-fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
+pub fn put_summary(app: &mut App, id: &RunId, summary: Option<RunSummary>) {
     app.runs.retain(|run| run.id != *id);
     app.runs.extend(summary);
 }
@@ -294,13 +303,13 @@ fn count(state: &RunState, subject: Subject, suite: Suite) -> Option<Count> {
 
 impl RunSummary {
     /// A run that was just asked for.
-    fn waiting(id: RunId, request: &crate::tui::backend::GradeRequest, now_s: f64) -> Self {
+    pub(super) fn waiting(id: RunId, task: &str, source: Source, now_s: f64) -> Self {
         Self {
             id,
-            task: request.task.clone(),
-            source: request.source.clone(),
-            parent: request.parent.clone(),
-            only: request.only.len(),
+            task: task.into(),
+            source,
+            parent: None,
+            only: 0,
             created_s: now_s,
             started_s: None,
             ended_s: None,

@@ -15,13 +15,18 @@ const LIVENESS_S: f64 = 2.0;
 pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => keys::key(app, key),
-        Msg::Paste(text) => {
-            if let Some(Overlay::Prompt(prompt)) = &mut app.overlay {
+        Msg::Paste(text) => match &mut app.overlay {
+            Some(Overlay::Prompt(prompt)) => {
                 prompt.insert(&text);
                 prompts::changed(app);
                 app.dirty = true;
             }
-        }
+            Some(Overlay::Agents(chooser)) => {
+                chooser.paste(&text);
+                app.dirty = true;
+            }
+            _ => {}
+        },
         Msg::Resize(width, height) => {
             app.size = (width, height);
             app.dirty = true;

@@ -17,7 +17,7 @@ use crate::tui::state::App;
 
 use super::logs::show_source;
 use super::target::{load_changes, load_excerpt, load_file, load_why, retarget};
-use super::{prompts, scroll};
+use super::{agents, prompts, scroll};
 
 pub fn key(app: &mut App, key: Key) {
     app.last_key_s = app.now_s;
@@ -25,6 +25,7 @@ pub fn key(app: &mut App, key: Key) {
     app.dirty = true;
     match &mut app.overlay {
         Some(Overlay::Prompt(_)) => return prompts::key(app, key),
+        Some(Overlay::Agents(_)) => return agents::key(app, key),
         Some(Overlay::ConfirmCancel { run, .. }) => {
             let run = run.clone();
             match (key.code, key.ctrl) {
@@ -103,6 +104,7 @@ fn perform(app: &mut App, action: Action) {
         Action::Open => open(app),
         Action::Grade => grade(app, None),
         Action::GradeGold => grade(app, Some(Source::Gold)),
+        Action::RunAgent => agents::open(app),
         Action::Cancel => cancel(app),
         Action::RerunCase => {
             let only = app.cases.selected_row().map(|row| row.id.clone());

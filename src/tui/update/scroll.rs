@@ -85,7 +85,7 @@ pub fn settle(app: &mut App) {
         };
         match kind {
             PaneKind::Tasks => {
-                let rows = tasks::draw::tree_rows(usize::from(block.height));
+                let rows = tasks::draw::tree_rows(app, usize::from(block.height));
                 app.tree.offset = into_view(app.tree.offset, app.tree.selected, rows);
             }
             PaneKind::Cases => {

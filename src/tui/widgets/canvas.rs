@@ -162,6 +162,30 @@ impl<'a> Canvas<'a> {
         }
     }
 
+    /// A message in rows of at most `width`; where `limit` of them are too few, it says so.
+    pub fn wrapped(
+        &self,
+        role: Role,
+        words: &str,
+        width: usize,
+        limit: usize,
+    ) -> Vec<Line<'static>> {
+        let ellipsis = self.app.ui.glyphs.ellipsis;
+        let rows = text::wrap_cut(words, width, limit, ellipsis).into_iter();
+        rows.map(|row| Line::from(self.span(role, row))).collect()
+    }
+
+    /// A message for the middle of an empty pane: its rows begin at one column.
+    pub fn block(&self, role: Role, words: &str, limit: usize) -> Vec<Line<'static>> {
+        let mut rows = self.wrapped(role, words, self.width().saturating_sub(4), limit);
+        let widest = rows.iter().map(Line::width).max().unwrap_or(0);
+        for row in &mut rows {
+            let fill = widest - row.width();
+            row.push_span(Span::raw(" ".repeat(fill)));
+        }
+        rows
+    }
+
     pub fn dim(&self, text: impl Into<String>) -> Span<'static> {
         Span::styled(text.into(), self.style(Role::Dim))
     }

@@ -24,23 +24,6 @@ struct Written {
     bytes: Vec<u8>,
 }
 
-/// A symlink of the new tree that leads outside.
-pub(super) struct Outward {
-    pub(super) path: Vec<u8>,
-    pub(super) why: String,
-    line: usize,
-}
-
-impl Outward {
-    pub(super) fn refused(&self) -> ApplyError {
-        let Self { path, why, line } = self;
-        Refused::apply(
-            *line,
-            format!("the symlink {} is refused: {why}", show(path)),
-        )
-    }
-}
-
 struct Work<'a> {
     repo: &'a Repository,
     odb: &'a Odb<'a>,
@@ -59,13 +42,12 @@ struct Work<'a> {
     total: u64,
 }
 
-/// The tree, and its symlinks that lead outside.
 pub(super) fn apply_files(
     snapshot: &Snapshot,
     base: Oid,
     patch: &[u8],
     parsed: &Patch,
-) -> Result<(Applied, Vec<Outward>), ApplyError> {
+) -> Result<Applied, ApplyError> {
     let repo = snapshot.repo();
     let place = snapshot.dir();
     let git = || WorkspaceError::git(place);
@@ -102,8 +84,8 @@ pub(super) fn apply_files(
             method,
         });
     }
-    let (tree, outward) = work.finish()?;
-    let applied = Applied {
+    let tree = work.finish()?;
+    Ok(Applied {
         tree,
         method: files
             .iter()
@@ -111,8 +93,7 @@ pub(super) fn apply_files(
             .max()
             .unwrap_or(Method::Exact),
         files,
-    };
-    Ok((applied, outward))
+    })
 }
 
 impl Work<'_> {
@@ -301,7 +282,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn finish(&self) -> Result<(Oid, Vec<Outward>), ApplyError> {
+    fn finish(&self) -> Result<Oid, ApplyError> {
         let git = || WorkspaceError::git(self.place);
         let mut edits = BTreeMap::new();
         for path in &self.removed {
@@ -325,12 +306,13 @@ impl Work<'_> {
         })?;
         let tree = self.repo.find_tree(id).map_err(git())?;
         let escapes = links::escapes(self.repo, self.base, &tree).map_err(git())?;
-        let outward = escapes.into_iter().map(|(path, why)| Outward {
-            line: self.line_of(&path),
-            path,
-            why,
-        });
-        Ok((id, outward.collect()))
+        if let Some(links::Escape { path, why, .. }) = escapes.first() {
+            return Err(Refused::apply(
+                self.line_of(path),
+                format!("the symlink {} is refused: {why}", show(path)),
+            ));
+        }
+        Ok(id)
     }
 
     /// The line of a path, or of the first path below it.

@@ -13,7 +13,8 @@ mod paths;
 mod text;
 mod whole;
 
+pub(super) use links::{Escape, escapes};
 pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
+pub(super) use links::{Escape, escapes};
 pub(super) use paths::check_path;
-pub(super) use whole::apply_keeping_links;
 pub use whole::{apply, apply_to};

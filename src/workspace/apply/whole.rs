@@ -3,7 +3,6 @@
 use git2::Oid;
 
 use super::super::Snapshot;
-use super::links::Escape;
 use super::{Applied, ApplyError, Refused, files};
 use crate::diff::patch;
 
@@ -30,28 +29,9 @@ pub fn apply_to(snapshot: &Snapshot, base: Oid, patch: &[u8]) -> Result<Applied,
             "this is no patch: no `diff --git` and no `---`/`+++` header in it",
         ));
     }
-    let (applied, outward) = files::apply_files(snapshot, base, patch, &parsed)?;
-    if let Some(outward) = outward.first() {
-        return Err(outward.refused());
-    }
+    let applied = files::apply_files(snapshot, base, patch, &parsed)?;
     if applied.tree == base {
         return Err(Refused::empty("the patch changes nothing"));
     }
     Ok(applied)
-}
-
-/// The tree that a patch of our own makes, and its symlinks that lead outside with why: a capture
-/// keeps them as they are.
-pub(in super::super) fn apply_keeping_links(
-    snapshot: &Snapshot,
-    base: Oid,
-    patch: &[u8],
-) -> Result<(Oid, Vec<Escape>), ApplyError> {
-    let parsed = patch::parse(patch);
-    if let Some(problem) = parsed.problems.first() {
-        return Err(Refused::apply(problem.line, &problem.message));
-    }
-    let (applied, outward) = files::apply_files(snapshot, base, patch, &parsed)?;
-    let outward = outward.into_iter().map(|o| (o.path, o.why)).collect();
-    Ok((applied.tree, outward))
 }

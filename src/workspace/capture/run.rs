@@ -5,9 +5,10 @@ use std::path::Path;
 use git2::Oid;
 
 use super::super::repository::first_commit;
-use super::super::tree::{EditError, edit_tree};
+use super::super::tree::EditError;
 use super::super::{FileStat, Snapshot, WorkspaceError, apply};
 use super::history;
+use super::outward::inside;
 use super::tree::Walk;
 use crate::diff::patch::show;
 use crate::domain::CaptureNote;
@@ -15,15 +16,13 @@ use crate::domain::CaptureNote;
 /// What a work tree changed over base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// Empty where nothing changed. Applied to base by [`super::super::apply`]'s rules it gives
-    /// `tree`, which has been tried.
+    /// Empty where nothing changed. Applied to base by [`super::super::apply`] it gives `tree`,
+    /// which has been tried.
     pub patch: Vec<u8>,
     /// Base with exactly the captured changes.
     pub tree: Oid,
     pub files: Vec<FileStat>,
-    /// What is no part of the patch, or is told beside it; by kind, then by path. Kinds beyond
-    /// [`CaptureNote`]'s own: `large` (beyond what a patch here holds) and `outward-link` (a
-    /// symlink of the patch that points out of the tree, which `apply` refuses).
+    /// What is no part of the patch, or is told beside it; by kind, then by path.
     pub notes: Vec<CaptureNote>,
     /// Notes beyond those that are listed.
     pub more_notes: usize,
@@ -34,39 +33,32 @@ impl Snapshot {
     /// `work` meanwhile. A file or folder of ours that cannot be read is given the right first.
     pub fn capture(&self, work: &Path, base: Oid) -> Result<Capture, WorkspaceError> {
         let git = || WorkspaceError::git(self.dir());
-        let (tree, mut notes) = {
-            let repo = self.repo();
-            let odb = repo.odb().map_err(git())?;
-            let root = repo.find_tree(base).map_err(git())?;
-            let start = first_commit(&repo, base).map_err(git())?;
-            let (edits, mut notes) = Walk::new(&repo, &odb, self.dir(), work).edits(&root)?;
-            history::look(work, &start.to_string(), &mut notes);
-            let tree = edit_tree(&repo, Some(&root), &edits).map_err(|e| match e {
-                EditError::Git(source) => git()(source),
-                EditError::Conflict { path, why } => WorkspaceError::Unproven {
-                    work: work.to_path_buf(),
-                    why: format!("{}: {why}", show(&path)),
-                },
-            })?;
-            (tree, notes)
-        };
-        let diff = self.diff_trees(base, tree)?;
         let unproven = |why: String| WorkspaceError::Unproven {
             work: work.to_path_buf(),
             why,
         };
+        let (tree, notes) = {
+            let repo = self.repo();
+            let odb = repo.odb().map_err(git())?;
+            let root = repo.find_tree(base).map_err(git())?;
+            let start = first_commit(&repo, base).map_err(git())?;
+            let (mut edits, mut notes) = Walk::new(&repo, &odb, self.dir(), work).edits(&root)?;
+            history::look(work, &start.to_string(), &mut notes);
+            let tree = inside(&repo, &root, &mut edits, &mut notes).map_err(|e| match e {
+                EditError::Git(source) => git()(source),
+                EditError::Conflict { path, why } => unproven(format!("{}: {why}", show(&path))),
+            })?;
+            (tree, notes)
+        };
+        let diff = self.diff_trees(base, tree)?;
         let again = if diff.patch.is_empty() {
             base
         } else {
-            let (again, outward) =
-                apply::apply_keeping_links(self, base, &diff.patch).map_err(|e| match e {
-                    apply::ApplyError::Refused(refused) => unproven(refused.message),
-                    apply::ApplyError::Workspace(e) => e,
-                })?;
-            for (path, why) in outward {
-                notes.add(&path, "outward-link", why);
-            }
-            again
+            let applied = apply::apply_to(self, base, &diff.patch).map_err(|e| match e {
+                apply::ApplyError::Refused(refused) => unproven(refused.message),
+                apply::ApplyError::Workspace(e) => e,
+            })?;
+            applied.tree
         };
         if again != tree {
             return Err(unproven("it makes another tree".into()));

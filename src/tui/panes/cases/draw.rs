@@ -197,12 +197,12 @@ fn draw_progress(canvas: &mut Canvas<'_>, name: &str, done: usize, total: usize,
 fn draw_empty(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
     let mut rows = Vec::new();
+    // beside a message stand a word before it and one after it
+    let room = canvas.height().saturating_sub(2).max(1);
     match (&app.open, &app.target.source) {
         (Some(run), _) if run.error.is_some() => {
             let words = run.error.clone().unwrap_or_default();
-            for line in text::wrap(&words, canvas.width().saturating_sub(4), 6) {
-                rows.push(Line::from(canvas.span(Role::Bad, line)));
-            }
+            rows.extend(canvas.block(Role::Bad, &words, canvas.height()));
         }
         (Some(run), _) if run.status.live() => {
             let stage = run
@@ -211,9 +211,7 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 .map_or("starting", |(stage, _)| stage.name());
             if let Some(why) = &run.state.waiting {
                 let words = format!("{} waits for GPUs: {why}", app.ui.glyphs.waiting);
-                for line in text::wrap(&words, canvas.width().saturating_sub(4), 6) {
-                    rows.push(Line::from(canvas.span(Role::Dim, line)));
-                }
+                rows.extend(canvas.block(Role::Dim, &words, room));
             } else {
                 rows.push(Line::from(canvas.span(
                     Role::Running,
@@ -225,9 +223,7 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
         (Some(run), _) if run.loaded => {
             rows.push(Line::from(canvas.dim("this run has no cases")));
             if let Some(fault) = &run.state.fault {
-                for line in text::wrap(fault, canvas.width().saturating_sub(4), 6) {
-                    rows.push(Line::from(canvas.span(Role::Fault, line)));
-                }
+                rows.extend(canvas.block(Role::Fault, fault, room));
             } else if let Some(cause) = run.state.grade.as_ref().and_then(|g| g.cause) {
                 let words = format!("cause: {}", cause.name());
                 rows.push(Line::from(canvas.span(Role::Rejected, words)));

@@ -96,9 +96,7 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
         }
         Some(_) if app.diff.error.is_some() => {
             let words = app.diff.error.clone().unwrap_or_default();
-            for line in text::wrap(&words, canvas.width().saturating_sub(4), 8) {
-                rows.push(Line::from(canvas.span(Role::Bad, line)));
-            }
+            rows.extend(canvas.block(Role::Bad, &words, canvas.height()));
         }
         Some(_) if app.diff.awaits => {
             rows.push(Line::from(canvas.dim("the agent is at work")));

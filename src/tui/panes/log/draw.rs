@@ -28,12 +28,10 @@ pub fn draw(canvas: &mut Canvas<'_>) {
     }
     let mut inner = whole.part(area);
     if let Some(error) = &log.error {
-        for (at, line) in text::wrap(error, inner.width().saturating_sub(2), 6)
-            .into_iter()
-            .enumerate()
-        {
-            let line = Line::from(inner.span(Role::Bad, line));
-            inner.put_at(at, 1, &line);
+        let width = inner.width().saturating_sub(2);
+        let rows = inner.wrapped(Role::Bad, error, width, inner.height());
+        for (at, line) in rows.iter().enumerate() {
+            inner.put_at(at, 1, line);
         }
         return;
     }

@@ -128,11 +128,12 @@ fn deeds(canvas: &Canvas<'_>, figures: &Figures) -> Vec<Figure> {
             captured.files.iter().map(pick).sum::<usize>()
         };
         let changed = (sum(|f| f.added), sum(|f| f.deleted));
-        Some((captured.files.len(), changed))
+        Some((captured.files.len(), changed.0, changed.1))
     });
     // the tree tells lines; the stream only what edit tools named
-    let (files, lines) = match captured {
-        Some((files, (added, deleted))) => (files.to_string(), format!(" +{added} -{deleted}")),
+    let changed = captured.or_else(|| work.and_then(|agent| agent.changed));
+    let (files, lines) = match changed {
+        Some((files, added, deleted)) => (files.to_string(), format!(" +{added} -{deleted}")),
         None => (
             figures
                 .files

@@ -45,18 +45,21 @@ pub fn rows(canvas: &Canvas<'_>, run: &RunId, width: usize, rows: &mut Vec<Line<
         } else {
             Role::Notice
         };
-        for line in text::wrap(&format!("{}{after}", end.words()), width, 2) {
-            rows.push(Line::from(canvas.span(role, line)));
-        }
+        rows.extend(canvas.wrapped(role, &format!("{}{after}", end.words()), width, 2));
+    }
+    if let Some((files, added, deleted)) = agent.changed.filter(|_| captured.is_none()) {
+        let words = format!(
+            "changed {} +{added} -{deleted} so far",
+            words::plural(files, "file")
+        );
+        rows.push(Line::from(canvas.span(Role::Text, words)));
     }
     if let Some(captured) = captured {
         captured_rows(canvas, captured, width, rows);
     }
     if !agent.refused.is_empty() {
         let words = format!("refused: {}", agent.refused.join(", "));
-        for line in text::wrap(&words, width, 2) {
-            rows.push(Line::from(canvas.span(Role::Warn, line)));
-        }
+        rows.extend(canvas.wrapped(Role::Warn, &words, width, 2));
     }
     let facts = format!(
         "limit {} · network {}",
@@ -93,9 +96,7 @@ fn captured_rows(
             continue;
         }
         let words = format!("{what}: {}", counted(&notes));
-        for line in text::wrap(&words, width, 2) {
-            rows.push(Line::from(canvas.dim(line)));
-        }
+        rows.extend(canvas.wrapped(Role::Dim, &words, width, 2));
     }
 }
 

@@ -23,9 +23,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
     let task = app.task(&row.task);
     match &row.node {
         Node::Problem(message) => {
-            for line in text::wrap(message, width, 12) {
-                rows.push(Line::from(canvas.span(Role::Bad, line)));
-            }
+            rows.extend(canvas.wrapped(Role::Bad, message, width, canvas.height()));
         }
         Node::Task => {
             if let Some(task) = task {
@@ -48,6 +46,13 @@ pub fn draw(canvas: &mut Canvas<'_>) {
             }
         }
     }
+    // the last row names the run: it stays where there is no room for all
+    let room = canvas.height().saturating_sub(1);
+    if rows.len() > room {
+        let last = rows.pop();
+        rows.truncate(room.saturating_sub(1));
+        rows.extend(last);
+    }
     for (at, line) in rows.iter().enumerate() {
         canvas.put_at(at + 1, 1, line);
     }
@@ -55,9 +60,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
 
 fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line<'static>>) {
     let spec = &task.spec;
-    for line in text::wrap(&spec.title, width, 2) {
-        rows.push(Line::from(canvas.span(Role::Strong, line)));
-    }
+    rows.extend(canvas.wrapped(Role::Strong, &spec.title, width, 2));
     let probed = if spec.suites.probes.is_some() {
         format!("{} claims", spec.claims.len())
     } else {
@@ -91,13 +94,9 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
     }
     if let Some(words) = canvas.app.missing.get(&spec.id) {
         let words = format!("{words}: `infradev check {}` says how to get it", spec.id);
-        for line in text::wrap(&words, width, 2) {
-            rows.push(Line::from(canvas.span(Role::Warn, line)));
-        }
+        rows.extend(canvas.wrapped(Role::Warn, &words, width, 3));
     }
-    for line in text::wrap(&spec.summary, width, 6) {
-        rows.push(Line::from(canvas.span(Role::Text, line)));
-    }
+    rows.extend(canvas.wrapped(Role::Text, &spec.summary, width, 6));
 }
 
 fn source_rows(
@@ -164,9 +163,7 @@ fn source_rows(
                 rows.push(Line::from(canvas.dim(cut(&facts.join(" · ")))));
             }
             if let Some(note) = &spec.note {
-                for line in text::wrap(note, width, 3) {
-                    rows.push(Line::from(canvas.dim(line)));
-                }
+                rows.extend(canvas.wrapped(Role::Dim, note, width, 3));
             }
         }
     }
@@ -190,19 +187,21 @@ fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<
         first.push(canvas.dim(format!("  {}", words::elapsed(app, run))));
     }
     rows.push(Line::from(first));
-    let pair = words::pair(app, run.official, run.probes, words::pair_width(app));
-    rows.push(Line::from(pair));
+    if run.fault.is_none() || run.official.is_some() || run.probes.is_some() {
+        let pair = words::pair(app, run.official, run.probes, words::pair_width(app));
+        rows.push(Line::from(pair));
+    }
     if let Some(fault) = &run.fault {
-        for line in text::wrap(fault, width, 4) {
-            rows.push(Line::from(canvas.span(Role::Fault, line)));
-        }
+        // the run's own row below it is kept
+        let room = canvas.height().saturating_sub(rows.len() + 2).max(2);
+        rows.extend(canvas.wrapped(Role::Fault, fault, width, room));
     }
 }
 
 fn id_row(canvas: &Canvas<'_>, run: &RunSummary, width: usize) -> Line<'static> {
     let engine = run
         .engine
-        .map_or_else(String::new, |engine| format!(" · {}", engine.name()));
+        .map_or_else(String::new, |engine| format!(" · engine {}", engine.name()));
     let room = width.saturating_sub(4 + text::width(&engine));
     let id = text::cut(&run.id.0, room, canvas.app.ui.glyphs.ellipsis);
     Line::from(canvas.dim(format!("run {id}{engine}")))

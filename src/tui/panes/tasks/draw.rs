@@ -15,12 +15,23 @@ use super::details;
 use super::state::{Branch, Node, TreeRow, row_name, standing_run};
 
 /// Rows of the tree that a pane of `height` inner rows shows; the rest is for details.
-pub fn tree_rows(height: usize) -> usize {
-    if height >= 22 {
-        height - (height / 3).clamp(8, 14)
-    } else {
-        height
+pub fn tree_rows(app: &App, height: usize) -> usize {
+    if height < 22 {
+        return height;
     }
+    // what went wrong is read here: it gets half of the pane
+    let run = app.target.run.as_ref().and_then(|id| app.summary(id));
+    let told = match app.tree.row().map(|row| &row.node) {
+        Some(Node::Problem(_)) => true,
+        Some(Node::Source(_) | Node::Run(..)) => run.is_some_and(|run| run.fault.is_some()),
+        Some(Node::Task) | None => false,
+    };
+    height
+        - if told {
+            height / 2
+        } else {
+            (height / 3).clamp(8, 14)
+        }
 }
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -31,7 +42,7 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         draw_empty(&mut inner);
         return;
     }
-    let rows = tree_rows(inner.height());
+    let rows = tree_rows(app, inner.height());
     let below = inner.height() - rows;
     let (tree, card) = split_bottom(inner.area, below as u16);
     draw_tree(&mut inner.part(tree));

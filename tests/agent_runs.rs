@@ -1,0 +1,12 @@
+//! Agents that really run: in a sandbox of either engine, captured and graded by the real program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod agent_runs {
+    pub mod faults;
+    pub mod house;
+    pub mod mini;
+    pub mod nasty;
+    pub mod plain;
+}
+mod common;

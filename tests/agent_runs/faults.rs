@@ -1,0 +1,269 @@
+//! What goes wrong around an agent: its worker dies, its container is taken away, the disk fills.
+//! Each is shown, nothing is lost but the stage in progress, and nothing is left running.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::house::{alive, events, scripted};
+use crate::common::{docker_is_here, home, infradev, tasks};
+use crate::on_both_engines;
+
+on_both_engines!(
+    a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up,
+    a_full_disk_is_a_fault_and_the_run_can_be_taken_up,
+);
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let from = Instant::now();
+    while !holds() {
+        assert!(from.elapsed() < Duration::from_secs(90), "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Starts a run and waits until its agent is at work.
+fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
+    let output = infradev(&home(), &tasks())
+        .args([
+            "run",
+            "dp-buckets",
+            "--agent",
+            name,
+            "--engine",
+            engine,
+            "--detach",
+        ])
+        .output()
+        .unwrap();
+    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(
+        !id.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let run = home().join("runs").join(&id);
+    until("the agent works", || {
+        run.join("journal.jsonl").is_file() && !events(&run, "agent_started").is_empty()
+    });
+    (id, run)
+}
+
+fn row(id: &str) -> Value {
+    let output = infradev(&home(), &tasks())
+        .args(["runs", "--json"])
+        .output()
+        .unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let runs = document["runs"].as_array().unwrap();
+    runs.iter().find(|r| r["run"] == id).unwrap().clone()
+}
+
+/// Containers of a run, running or not.
+fn containers(id: &str, running: bool) -> Vec<String> {
+    let mut command = Command::new("docker");
+    command.args([
+        "ps",
+        "-q",
+        "--no-trunc",
+        "--filter",
+        &format!("label=infradev.run={id}"),
+    ]);
+    if !running {
+        command.arg("-a");
+    }
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &str) {
+    let name = format!("works-a-while-{engine}");
+    let mark = if engine == "local" {
+        "5.0011"
+    } else {
+        "5.0012"
+    };
+    scripted(
+        &name,
+        &format!(
+            "echo first words; echo '# work' >> tandem/__init__.py; (setsid sleep {mark} &); sleep {mark}; echo last words"
+        ),
+    );
+    let (id, run) = at_work(&name, engine);
+    until("it said something", || {
+        std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("first words"))
+    });
+    let worker = events(&run, "run_started")[0]["pid"].as_i64().unwrap();
+    let worker = nix::unistd::Pid::from_raw(i32::try_from(worker).unwrap());
+    nix::sys::signal::kill(worker, nix::sys::signal::Signal::SIGKILL).unwrap();
+    let killed = Instant::now();
+    until("nothing of it runs", || {
+        alive(&format!("sleep {mark}")).is_empty()
+    });
+    // by themselves: long before they would have ended anyway
+    assert!(
+        killed.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        killed.elapsed()
+    );
+    until("it is interrupted", || row(&id)["status"] == "interrupted");
+    if engine == "docker" {
+        until("its container has ended", || {
+            containers(&id, true).is_empty()
+        });
+        let gc = infradev(&home(), &tasks())
+            .args(["gc", "--json"])
+            .output()
+            .unwrap();
+        assert!(
+            gc.status.success(),
+            "{}",
+            String::from_utf8_lossy(&gc.stderr)
+        );
+        assert_eq!(containers(&id, false), Vec::<String>::new());
+    }
+    let resumed = infradev(&home(), &tasks())
+        .args(["resume", &id])
+        .output()
+        .unwrap();
+    assert_eq!(
+        resumed.status.code(),
+        Some(1),
+        "{}",
+        String::from_utf8_lossy(&resumed.stderr)
+    );
+    let row = row(&id);
+    assert_eq!(row["verdict"], "failed");
+    let log = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+    assert!(
+        log("agent.1.log").contains("first words"),
+        "the earlier attempt's log is kept"
+    );
+    assert!(log("agent.log").contains("last words"));
+    assert_eq!(events(&run, "agent_started").len(), 2);
+    // gold did not run again
+    let again = events(&run, "run_started")[1]["seq"].as_u64().unwrap();
+    let calibrated = events(&run, "calibrated");
+    let later = calibrated
+        .iter()
+        .filter(|e| e["seq"].as_u64().unwrap() > again);
+    assert!(later.clone().count() > 0 && later.clone().all(|e| e["fresh"] == false));
+}
+
+fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
+    let small = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("small-{engine}"));
+    std::fs::create_dir_all(&small).unwrap();
+    let none = None::<&str>;
+    let flags = nix::mount::MsFlags::empty();
+    let mounted = nix::mount::mount(none, &small, Some("tmpfs"), flags, Some("size=400m"));
+    if let Err(e) = mounted {
+        assert!(std::env::var_os("INFRADEV_REQUIRE_DOCKER").is_none(), "{e}");
+        println!("not run: no small file system can be mounted here ({e})");
+        return;
+    }
+    let _unmount = Unmount(small.clone());
+    let agents = small.join("agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let adapter = |script: &str| {
+        let text = format!(
+            "schema = 1\nname = \"fills\"\nformat = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {}]\n\
+             [network]\nmode = \"none\"\n[env.set]\nPROMPT_FILE = \"{{prompt_file}}\"\n",
+            super::house::toml_text(script)
+        );
+        std::fs::write(agents.join("fills.toml"), text).unwrap();
+    };
+    // its log takes all that is left
+    adapter("echo '# work' >> tandem/__init__.py; yes 'so many words' | head -c 500000000");
+    let start = |args: &[&str]| infradev(&small, &tasks()).args(args).output().unwrap();
+    let output = start(&["run", "dp-buckets", "--agent", "fills", "--engine", engine]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("No space left"), "{said}");
+    let runs = start(&["runs", "--json"]);
+    let runs: Value = serde_json::from_slice(&runs.stdout).unwrap();
+    let row = &runs["runs"][0];
+    assert_eq!(
+        (&row["status"], &row["verdict"]),
+        (&Value::from("fault"), &Value::from("fault"))
+    );
+    let run = small.join("runs").join(row["run"].as_str().unwrap());
+    // what it had printed until then is there, and the calibration is not lost
+    assert!(std::fs::metadata(run.join("agent.log")).unwrap().len() > 1 << 20);
+    assert_eq!(events(&run, "run_finished").len(), 1);
+    std::fs::remove_file(run.join("agent.log")).unwrap();
+    adapter("echo '# work' >> tandem/__init__.py");
+    let again = start(&[
+        "run",
+        "dp-buckets",
+        "--agent",
+        "fills",
+        "--engine",
+        engine,
+        "--json",
+    ]);
+    let grade: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(grade["verdict"], "failed");
+    let run = small.join("runs").join(grade["run"].as_str().unwrap());
+    assert_eq!(
+        events(&run, "calibrated")
+            .iter()
+            .filter(|e| e["fresh"] == true)
+            .count(),
+        0
+    );
+}
+
+struct Unmount(PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_DETACH).ok();
+    }
+}
+
+#[test]
+fn a_container_that_is_taken_away_is_a_fault_and_the_work_is_kept_beside() {
+    if !docker_is_here() {
+        return;
+    }
+    scripted(
+        "taken-away",
+        "echo '# half of it' >> tandem/__init__.py; echo begun; sleep 60",
+    );
+    let (id, run) = at_work("taken-away", "docker");
+    until("it said something", || {
+        std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("begun"))
+    });
+    let ids = containers(&id, true);
+    assert_eq!(ids.len(), 1);
+    assert!(
+        Command::new("docker")
+            .args(["rm", "-f", &ids[0]])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    until("it is a fault", || row(&id)["status"] == "fault");
+    let row = row(&id);
+    assert_eq!(row["verdict"], "fault");
+    // removing kills it first: the engine may tell of either
+    let fault = row["fault"].as_str().unwrap();
+    assert!(
+        fault.contains("removed") || fault.contains("killed by someone else"),
+        "{row}"
+    );
+    let partial = std::fs::read_to_string(run.join("partial.patch")).unwrap();
+    assert!(partial.contains("+# half of it"), "{partial}");
+    assert_eq!(containers(&id, false), Vec::<String>::new());
+}

@@ -1,0 +1,172 @@
+//! An agent's ordinary lives: done, nothing done, out of time, a secret, a host that it may not ask.
+
+use super::house::{adapter, alive, run, run_with, scripted, toml_text};
+use crate::common::tasks;
+use crate::on_both_engines;
+
+on_both_engines!(
+    an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else,
+    an_agent_that_does_nothing_is_empty,
+    the_limit_ends_it_and_what_is_there_is_graded,
+    a_secret_is_passed_and_written_nowhere,
+    only_named_hosts_are_reached,
+);
+
+fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &str) {
+    let name = format!("looks-around-{engine}");
+    // tests and probes are nowhere; git works; a commit can be made
+    scripted(
+        &name,
+        "set -eu
+         echo commits $(git rev-list --all --count) status $(git status --porcelain | wc -l) remotes $(git remote | wc -l)
+         git fsck --full --unreachable --no-reflogs && git count-objects -v | head -1
+         grep -rl 'test_unequal_batches_match_the_whole_batch' / --include=*.py 2>/dev/null | wc -l | sed 's/^/probes /'
+         ls / && id -u
+         cat \"$HOME\"/../prompt.md | head -1
+         read -t 1 line || echo nothing on stdin
+         echo '# by the agent' >> tandem/__init__.py
+         git commit -qam 'by the agent'
+         git log --format=%an",
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let log = ran.log();
+    assert!(log.contains("commits 1 status 0 remotes 0"), "{log}");
+    assert!(log.contains("probes 0"), "{log}");
+    assert!(log.contains("nothing on stdin"), "{log}");
+    assert!(log.contains("agent\ninfradev"), "the log of git: {log}");
+    assert!(!log.contains("\n0\n"), "not root: {log}");
+    assert_eq!(ran.verdict(), "failed");
+    assert!(ran.patch().contains("+# by the agent"));
+    let ended = &ran.events("agent_ended")[0];
+    assert_eq!(ended["end"]["how"], "exited");
+    assert_eq!(ended["killed"], 0);
+    assert_eq!(ran.grade["engine"], engine);
+}
+
+fn an_agent_that_does_nothing_is_empty(engine: &str) {
+    let name = format!("idle-{engine}");
+    scripted(&name, "echo I will not");
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    assert_eq!(ran.verdict(), "failed");
+    assert_eq!(ran.grade["cause"], "empty");
+    assert_eq!(ran.patch(), "");
+}
+
+fn the_limit_ends_it_and_what_is_there_is_graded(engine: &str) {
+    let name = format!("slow-{engine}");
+    let mark = if engine == "local" { "86411" } else { "86412" };
+    scripted(
+        &name,
+        &format!(
+            "echo '# half' >> tandem/__init__.py; trap '' TERM; (setsid sleep {mark} &) ; sleep {mark}"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine, "--limit", "4s"]);
+    assert_eq!(ran.events("agent_ended")[0]["end"]["how"], "limit");
+    assert!(ran.badges().contains(&"limit"), "{:?}", ran.badges());
+    assert!(ran.patch().contains("+# half"));
+    assert_eq!(ran.verdict(), "failed");
+    assert_eq!(alive(&format!("sleep {mark}")), Vec::<String>::new());
+}
+
+fn a_secret_is_passed_and_written_nowhere(engine: &str) {
+    let name = format!("tells-{engine}");
+    let script = toml_text(
+        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there",
+    );
+    adapter(
+        &name,
+        &format!(
+            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"none\"\n[env]\npass = [\"TEST_AGENT_KEY\"]\n"
+        ),
+    );
+    let secret = "sk-4f1c9d77aa20";
+    let key = [("TEST_AGENT_KEY", secret)];
+    let ran = run_with("dp-buckets", &name, &["--engine", engine], &key);
+    assert!(ran.patch().contains("was_there"), "it was passed");
+    assert!(
+        ran.log().contains("the key is [TEST_AGENT_KEY]"),
+        "{}",
+        ran.log()
+    );
+    let mut pending = vec![ran.run.clone()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.file_type().unwrap().is_dir() {
+                pending.push(entry.path());
+            } else {
+                let bytes = std::fs::read(entry.path()).unwrap();
+                let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
+                assert!(!found, "the secret stands in {}", entry.path().display());
+            }
+        }
+    }
+    // one that is not set is told before there is a run
+    let output = crate::common::infradev(&crate::common::home(), &tasks())
+        .args(["run", "dp-buckets", "--agent", &name])
+        .env_remove("TEST_AGENT_KEY")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TEST_AGENT_KEY"));
+}
+
+fn only_named_hosts_are_reached(engine: &str) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nreached",
+            );
+        }
+    });
+    let name = format!("asks-{engine}");
+    let script = toml_text(&format!(
+        "import urllib.request, socket
+def ask(url):
+    try:
+        print(url, urllib.request.urlopen(url, timeout=10).read().decode(), flush=True)
+    except Exception as e:
+        print(url, 'REFUSED', e, flush=True)
+ask('http://127.0.0.1:{port}/')
+ask('http://forbidden.example/')
+ask('https://forbidden.example/')
+try:
+    # past the proxy there is nothing
+    socket.create_connection(('127.0.0.1', {port}), 2)
+    print('direct')
+except OSError as e:
+    print('not direct', e)
+"
+    ));
+    adapter(
+        &name,
+        &format!(
+            "format = \"text\"\ncommand = [\"python3\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"127.0.0.1:{port}\"]\n"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let log = ran.log();
+    assert!(
+        log.contains(&format!("http://127.0.0.1:{port}/ reached")),
+        "{log}"
+    );
+    assert!(log.contains("http://forbidden.example/ REFUSED"), "{log}");
+    assert!(log.contains("https://forbidden.example/ REFUSED"), "{log}");
+    assert!(log.contains("not direct"), "{log}");
+    let refused = ran.events("host_refused");
+    let hosts: Vec<&str> = refused
+        .iter()
+        .map(|e| e["host"].as_str().unwrap())
+        .collect();
+    assert!(
+        hosts.iter().all(|h| h.contains("forbidden.example")) && !hosts.is_empty(),
+        "{hosts:?}"
+    );
+    assert!(!ran.badges().contains(&"could-read-upstream"));
+}
