@@ -15,6 +15,5 @@ mod whole;
 
 pub(super) use links::{Escape, escapes};
 pub use outcome::{Applied, AppliedFile, ApplyError, Method, Refused};
-pub(super) use links::{Escape, escapes};
 pub(super) use paths::check_path;
 pub use whole::{apply, apply_to};
