@@ -1,7 +1,7 @@
 //! Who the worker is: root, somebody else, or somebody on a machine that refuses namespaces.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +10,7 @@ use infradev::engine::local::{LocalOptions, probe};
 use infradev::engine::{Access, EngineError, Isolation, Sandbox, User};
 use tempfile::TempDir;
 
+use crate::common::docker_is_here;
 use crate::house::{mount, options, shell, spec, write};
 
 /// An unprivileged user that owns nothing here.
@@ -66,6 +67,35 @@ fn everything_holds_for_an_unprivileged_user() {
         let mut command = as_somebody(std::env::current_exe().unwrap(), home.path());
         run_here(&mut command, filters);
     }
+}
+
+#[test]
+fn containers_of_an_unprivileged_user_run_as_that_user() {
+    // root's own containers are what the tests beside this one are about
+    if !docker_is_here() || !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let socket = Path::new("/var/run/docker.sock");
+    let Ok(metadata) = socket.metadata() else {
+        return;
+    };
+    // the group that may use the daemon
+    if metadata.gid() == 0 || metadata.mode() & 0o060 != 0o060 {
+        return;
+    }
+    let home = home();
+    let mut command = as_somebody(std::env::current_exe().unwrap(), home.path());
+    command.gid(metadata.gid());
+    run_here(
+        &mut command,
+        &[
+            "mounts::docker",
+            "walls::docker::nothing_inside",
+            "kills::docker::a_killed_worker",
+            "kills::docker::close_and_drop",
+            "--test-threads=2",
+        ],
+    );
 }
 
 #[test]

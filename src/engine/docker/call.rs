@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bollard::errors::Error;
 use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::find::{ASK_LIMIT, ask};
 use super::{Docker, DockerUnavailable};
@@ -48,10 +48,12 @@ impl Docker {
         call: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, EngineError> {
         tokio::pin!(call);
+        let begun = Instant::now();
         let mut answer = within(PROMPT, &mut call).await;
         if answer.is_err() {
             self.reachable().await.map_err(EngineError::Docker)?;
-            answer = within(CALL_PATIENCE - PROMPT, &mut call).await;
+            let left = CALL_PATIENCE.saturating_sub(begun.elapsed());
+            answer = within(left, &mut call).await;
         }
         match answer {
             Ok(Ok(value)) => Ok(value),

@@ -36,7 +36,7 @@ pub struct Daemon {
 /// Starts sandboxes in containers of one daemon, for one owner.
 #[derive(Clone, Debug)]
 pub struct Docker {
-    pub(super) client: bollard::Docker,
+    pub(super) client: Arc<bollard::Docker>,
     daemon: Arc<Daemon>,
     pub(super) owner: Arc<Owner>,
     pub(super) binary: Option<Arc<PathBuf>>,
@@ -99,7 +99,7 @@ impl Docker {
             podman: found.podman,
         };
         Ok(Self {
-            client,
+            client: Arc::new(client),
             daemon: Arc::new(daemon),
             owner: Arc::new(owner),
             binary: None,

@@ -143,7 +143,7 @@ impl Docker {
             ..CreateImageOptions::default()
         };
         let body = body_try_stream(pieces.map(|piece| piece.map(Into::into)));
-        let client = self.client.clone().with_timeout(IMPORT_LIMIT);
+        let client = bollard::Docker::clone(&self.client).with_timeout(IMPORT_LIMIT);
         let mut answers = client.create_image(Some(options), Some(body), None);
         while let Some(answer) = answers.next().await {
             if let Err(error) = answer {
