@@ -1,5 +1,5 @@
 //! What it costs to lay a work tree of a big repository: base from a commit, written out again and
-//! again into a new folder. Prints medians; `cargo bench --bench write_tree -- REPOSITORY COMMIT`;
+//! again into a new folder, plain and as the repository that an agent works in. Prints medians; `cargo bench --bench write_tree -- REPOSITORY COMMIT`;
 //! without a repository, on a made tree of 2,800 files and 55 MB.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
@@ -46,14 +46,41 @@ fn main() {
     median(|| drop(hash_tree(&first).unwrap()));
     println!("write_tree:");
     let mut trees = Vec::new();
-    median(|| {
+    let plain = median(|| {
         let tree = fresh();
         snapshot.write_tree(snapshot.tree(), &tree).unwrap();
         trees.push(tree);
     });
+    for tree in trees.drain(..) {
+        fs::remove_dir_all(tree).unwrap();
+    }
+    println!("agent_repository:");
+    let repository = median(|| {
+        let tree = fresh();
+        snapshot.agent_repository(snapshot.tree(), &tree).unwrap();
+        trees.push(tree);
+    });
+    let last = trees.last().unwrap().join(".git");
+    println!(
+        "    {:.2} times write_tree, {:.1} MB in .git",
+        ms(repository) / ms(plain),
+        bytes(&last) as f64 / 1e6
+    );
     for tree in trees {
         fs::remove_dir_all(tree).unwrap();
     }
+}
+
+fn bytes(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    let size = |path: PathBuf| {
+        if path.is_dir() {
+            bytes(&path)
+        } else {
+            fs::metadata(path).unwrap().len()
+        }
+    };
+    entries.map(size).sum()
 }
 
 /// Text that deflates about as well as code does.
@@ -72,7 +99,7 @@ fn make(dir: &Path) {
     }
 }
 
-fn median(mut run: impl FnMut()) {
+fn median(mut run: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| {
             let started = Instant::now();
@@ -87,6 +114,7 @@ fn median(mut run: impl FnMut()) {
         ms(times[0]),
         ms(times[ROUNDS - 1])
     );
+    times[ROUNDS / 2]
 }
 
 fn ms(time: Duration) -> f64 {

@@ -6,6 +6,12 @@ mod common;
 
 #[path = "engine/basics.rs"]
 mod basics;
+#[path = "engine/containers.rs"]
+mod containers;
+#[path = "engine/dockerd.rs"]
+mod dockerd;
+#[path = "engine/faults.rs"]
+mod faults;
 #[path = "engine/house.rs"]
 mod house;
 #[path = "engine/kills.rs"]
@@ -14,6 +20,10 @@ mod kills;
 mod limits;
 #[path = "engine/mounts.rs"]
 mod mounts;
+#[path = "engine/seen.rs"]
+mod seen;
+#[path = "engine/streams.rs"]
+mod streams;
 #[path = "engine/users.rs"]
 mod users;
 #[path = "engine/walls.rs"]

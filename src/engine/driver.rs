@@ -29,8 +29,8 @@ const FOREVER: Duration = Duration::from_secs(1 << 31);
 pub(super) trait Vessel: Send + 'static {
     /// Ends the sandbox, whose input is closed, by force where it does not end by itself within
     /// `patience`; waits until nothing of it is left, and puts back what was borrowed (ownership of
-    /// work trees).
-    fn gone(self, patience: Duration) -> impl Future<Output = Gone> + Send;
+    /// work trees). Only where `asks` does it look for what ended the sandbox.
+    fn gone(self, patience: Duration, asks: bool) -> impl Future<Output = Gone> + Send;
 }
 
 /// The last of a vessel.
@@ -128,7 +128,8 @@ pub(super) async fn drive<R, W, V>(
     drop(input);
     // nobody may wait for us to read on
     drop(output);
-    let gone = vessel.gone(END_PATIENCE).await;
+    let asks = matches!(reason, Some(Reason::Open(_)));
+    let gone = vessel.gone(END_PATIENCE, asks).await;
     let reason = reason.map(|reason| reason.told(gone));
     events.send(SandboxEvent::Closed { reason }).await.ok();
 }

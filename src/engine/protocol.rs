@@ -43,6 +43,9 @@ pub struct Begin {
     /// More threads than this user already has elsewhere must fit under the kernel's per-user
     /// count where that count is not kept per sandbox (Linux before 5.14).
     pub foreign_threads: u64,
+    /// The kernel bounds this sandbox's memory as well, a little above the limit, and may kill before
+    /// the watcher speaks.
+    pub memory_group: bool,
 }
 
 /// From process 1 (or, before there is one, from what sets it up) to the worker.

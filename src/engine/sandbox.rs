@@ -156,7 +156,7 @@ impl Sandbox {
         if let Some(answer) = answer {
             timeout(FAILED_PATIENCE, input.shutdown()).await.ok();
             drop((input, output));
-            let Gone { said, fault } = vessel.gone(FAILED_PATIENCE).await;
+            let Gone { said, fault } = vessel.gone(FAILED_PATIENCE, true).await;
             return Err(Failed {
                 answer,
                 said,

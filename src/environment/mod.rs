@@ -18,6 +18,7 @@ mod command;
 mod data;
 mod error;
 mod host;
+mod identity;
 mod image;
 mod inside;
 mod interpreter;

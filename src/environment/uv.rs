@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use super::identity::{FORMAT, hash};
 use super::image::{self, Asked};
 use super::interpreter::{Facts, Package, find, fits};
 use super::lock::{self, Hold, Mode, wait_for_lock};
@@ -16,11 +16,8 @@ use super::rooms::Shared;
 use super::seal::{Sealed, is_whole, links_work};
 use super::types::{Builder, Environment, LinkMode, Progress, Request, Step};
 use super::{EnvironmentError, client, inside, tool, uv_build};
-use crate::domain::hex;
 use crate::domain::task::EnvironmentKind;
 
-/// Changes where the same lock would be built differently.
-const FORMAT: u32 = 1;
 /// Written last: an environment without it was never finished.
 pub(super) const READY: &str = "ready.json";
 /// Boots that are remembered: nodes of a cluster may share a home.
@@ -230,35 +227,6 @@ pub(super) fn prepare(
     Ok(environment(request, &ready, true, hold))
 }
 
-/// Same hash, same environment (METHOD.md section 8).
-fn hash(requirements: &[Requirement], facts: &Facts, link: LinkMode, in_image: bool) -> String {
-    let mut hasher = Sha256::new();
-    let mut add = |part: &str| {
-        hasher.update(part.len().to_le_bytes());
-        hasher.update(part.as_bytes());
-    };
-    for part in [
-        "infradev environment",
-        &FORMAT.to_string(),
-        &facts.implementation,
-        &facts.version,
-        &facts.abi,
-        &facts.platform,
-        // decides which wheels fit
-        &facts.libc,
-        link.name(),
-        &requirements::normalised(requirements),
-    ] {
-        add(part);
-    }
-    if in_image {
-        // images that have the same interpreter at the same place share what was built in one
-        add("interpreter of an image");
-        add(&facts.base_executable.to_string_lossy());
-    }
-    hex(&hasher.finalize())
-}
-
 /// The hash of what a build's folder says that it was built from.
 pub(super) fn recorded_hash(folder: &Path, ready: &Ready) -> Option<String> {
     let lock = folder.join(uv_build::LOCK);
@@ -353,50 +321,5 @@ fn environment(request: &Request, ready: &Ready, built: bool, hold: Hold) -> Env
         python_version: ready.interpreter.version.clone(),
         packages: ready.packages.clone(),
         hold,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hash_stays_what_it_is() {
-        let facts = Facts {
-            executable: "/v/bin/python".into(),
-            base_executable: "/usr/bin/python3.11".into(),
-            prefix: "/v".into(),
-            base_prefix: "/usr".into(),
-            base_exec_prefix: "/usr".into(),
-            implementation: "cpython".into(),
-            version: "3.11.2".into(),
-            abi: "cpython-311-x86_64-linux-gnu".into(),
-            platform: "linux-x86_64".into(),
-            libc: "glibc-2.36".into(),
-            libraries: Vec::new(),
-            path: Vec::new(),
-            user_base: None,
-            packages: Vec::new(),
-            pytest: false,
-        };
-        let requirements = [Requirement {
-            specifier: "a==1".into(),
-            hashes: vec!["sha256:01".into()],
-            line: 1,
-        }];
-        // computed apart from this code: calibrations that are committed depend on the first
-        for (in_image, expected) in [
-            (
-                false,
-                "adfacb1aec91848e42b102cb47d3f105f789f4e01f401e85668f353616786c9c",
-            ),
-            (
-                true,
-                "46c48a272ece9fd38fd2f2f9df686d2509d6109590149d4e76ceb31043ab0ae4",
-            ),
-        ] {
-            let hash = hash(&requirements, &facts, LinkMode::Hardlink, in_image);
-            assert_eq!(hash, expected);
-        }
     }
 }

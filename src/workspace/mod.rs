@@ -15,6 +15,7 @@ mod hash;
 mod import;
 mod lock;
 mod origin;
+mod pack;
 mod repository;
 mod restore;
 mod snapshot;

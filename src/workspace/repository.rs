@@ -1,8 +1,9 @@
 //! The repository that an agent works in: one commit, and nothing of what came before or after.
 
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use git2::{
@@ -10,8 +11,10 @@ use git2::{
     Time, Tree,
 };
 
-use super::tree::{LINK, SUBMODULE, for_each};
-use super::{Snapshot, WorkspaceError, write};
+use super::pack::Pack;
+use super::tree::{FOLDER, SUBMODULE};
+use super::write::{self, Beside, Leaf};
+use super::{Snapshot, WorkspaceError};
 
 /// What git must be told where the user is not the owner of the repository's folder.
 pub const GIT_ENVIRONMENT: [(&str, &str); 3] = [
@@ -51,7 +54,7 @@ impl Snapshot {
     /// are dated as the commit is. A user who does not own `dest` needs [`GIT_ENVIRONMENT`].
     pub fn agent_repository(&self, tree: Oid, dest: &Path) -> Result<(), WorkspaceError> {
         let repo = self.repo();
-        write::write_tree(&repo, tree, dest)?;
+        write::new_folder(dest)?;
         let git_dir = dest.join(".git");
         let git = || WorkspaceError::git(&git_dir);
         let io = || WorkspaceError::io(&git_dir);
@@ -63,17 +66,104 @@ impl Snapshot {
         Repository::init_opts(dest, &options).map_err(git())?;
         fs::write(git_dir.join("config"), CONFIG).map_err(io())?;
         let root = repo.find_tree(tree).map_err(git())?;
+        let mut all = Objects::default();
+        all.add(&repo, &root, &mut Vec::new()).map_err(git())?;
+        let pack = git_dir.join("objects/pack");
+        let beside = Committing {
+            pack: Pack::new(&pack, all.ids.len() + 1).map_err(io())?,
+            sizes: Mutex::default(),
+        };
+        write::write_tree(&repo, tree, dest, &beside)?;
+        let odb = repo.odb().map_err(git())?;
+        for id in all.trees {
+            let object = odb.read(id).map_err(git())?;
+            let put = beside.pack.put(id, ObjectType::Tree, object.data());
+            put.map_err(io())?;
+        }
         let commit = commit_bytes(&repo, &root).map_err(git())?;
-        let id = repo
-            .odb()
-            .and_then(|odb| odb.write(ObjectType::Commit, &commit))
-            .map_err(git())?;
-        pack(&repo, id, &git_dir).map_err(git())?;
+        let id = Oid::hash_object(ObjectType::Commit, &commit).map_err(git())?;
+        let put = beside.pack.put(id, ObjectType::Commit, &commit);
+        put.and_then(|()| beside.pack.finish()).map_err(io())?;
         let heads = git_dir.join("refs/heads");
         fs::create_dir_all(&heads).map_err(io())?;
         fs::write(heads.join("main"), format!("{id}\n")).map_err(io())?;
-        index(&repo, &root, dest)
+        let sizes = beside.sizes.into_inner();
+        let sizes = sizes.unwrap_or_else(PoisonError::into_inner);
+        index(&git_dir, &all.files, &sizes).map_err(git())
     }
+}
+
+/// What a tree is made of.
+#[derive(Default)]
+struct Objects {
+    /// Without submodules, whose commits are not here.
+    ids: HashSet<Oid>,
+    trees: Vec<Oid>,
+    /// Path, mode and id of all files, symlinks and submodules, in the index's order.
+    files: Vec<(Vec<u8>, i32, Oid)>,
+}
+
+impl Objects {
+    fn add(
+        &mut self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+        path: &mut Vec<u8>,
+    ) -> Result<(), git2::Error> {
+        if self.ids.insert(tree.id()) {
+            self.trees.push(tree.id());
+        }
+        for entry in tree {
+            let length = path.len();
+            if length > 0 {
+                path.push(b'/');
+            }
+            path.extend_from_slice(entry.name_bytes());
+            let (mode, id) = (entry.filemode(), entry.id());
+            if mode == FOLDER {
+                self.add(repo, &repo.find_tree(id)?, path)?;
+            } else {
+                if mode != SUBMODULE {
+                    self.ids.insert(id);
+                }
+                self.files.push((path.clone(), mode, id));
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+}
+
+/// Packs and dates what is written.
+struct Committing {
+    pack: Pack,
+    sizes: Mutex<HashMap<Oid, u32>>,
+}
+
+impl Beside for Committing {
+    fn written(&self, leaf: &Leaf, bytes: &[u8], file: Option<&File>) -> std::io::Result<()> {
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.sizes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(leaf.id, size);
+        match file {
+            Some(file) => {
+                let date = Duration::from_secs(u64::from(DATE));
+                file.set_modified(SystemTime::UNIX_EPOCH + date)?;
+            }
+            None => date_link(&leaf.path)?,
+        }
+        self.pack.put(leaf.id, ObjectType::Blob, bytes)
+    }
+}
+
+fn date_link(path: &Path) -> std::io::Result<()> {
+    use nix::sys::stat::{UtimensatFlags, utimensat};
+    let time = nix::sys::time::TimeSpec::new(i64::from(DATE), 0);
+    let flags = UtimensatFlags::NoFollowSymlink;
+    utimensat(nix::fcntl::AT_FDCWD, path, &time, &time, flags)?;
+    Ok(())
 }
 
 /// The commit that an agent's repository of `tree` starts with.
@@ -89,30 +179,15 @@ fn commit_bytes(repo: &Repository, tree: &Tree<'_>) -> Result<Vec<u8>, git2::Err
     Ok(commit.to_vec())
 }
 
-/// One pack with the commit and what is below it.
-fn pack(repo: &Repository, commit: Oid, git_dir: &Path) -> Result<(), git2::Error> {
-    let mut pack = repo.packbuilder()?;
-    pack.insert_commit(commit)?;
-    let to = git_dir.join("objects/pack");
-    pack.write(&to, 0o444)
-}
-
-/// The index of the tree, with the files' dates, which are set here.
-fn index(repo: &Repository, root: &Tree<'_>, dest: &Path) -> Result<(), WorkspaceError> {
-    let path = dest.join(".git/index");
-    let mut index = Index::open(&path).map_err(WorkspaceError::git(&path))?;
-    let date = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(DATE));
-    let mut fault = None;
-    for_each(repo, root, &mut Vec::new(), &mut |name, mode, id| {
-        let full = dest.join(std::ffi::OsStr::from_bytes(name));
-        let mut size = 0;
-        if mode != SUBMODULE && fault.is_none() {
-            match dated(&full, mode, date) {
-                Ok(bytes) => size = bytes,
-                Err(e) => fault = Some(WorkspaceError::io(&full)(e)),
-            }
-        }
-        let time = IndexTime::new(DATE.cast_signed(), 0);
+/// Writes the index, of files that are as they were written.
+fn index(
+    git_dir: &Path,
+    files: &[(Vec<u8>, i32, Oid)],
+    sizes: &HashMap<Oid, u32>,
+) -> Result<(), git2::Error> {
+    let mut index = Index::open(&git_dir.join("index"))?;
+    let time = IndexTime::new(DATE.cast_signed(), 0);
+    for (path, mode, id) in files {
         index.add(&IndexEntry {
             ctime: time,
             mtime: time,
@@ -121,34 +196,12 @@ fn index(repo: &Repository, root: &Tree<'_>, dest: &Path) -> Result<(), Workspac
             mode: mode.cast_unsigned(),
             uid: 0,
             gid: 0,
-            file_size: size,
-            id,
+            file_size: sizes.get(id).copied().unwrap_or_default(),
+            id: *id,
             flags: 0,
             flags_extended: 0,
-            path: name.to_vec(),
-        })
-    })
-    .and_then(|()| index.write())
-    .map_err(WorkspaceError::git(&path))?;
-    fault.map_or(Ok(()), Err)
-}
-
-/// Sets a file's date; returns its size.
-fn dated(path: &Path, mode: i32, date: SystemTime) -> std::io::Result<u32> {
-    if mode == LINK {
-        use nix::sys::stat::UtimensatFlags;
-        use nix::sys::time::TimeSpec;
-        let time = TimeSpec::new(i64::from(DATE), 0);
-        nix::sys::stat::utimensat(
-            nix::fcntl::AT_FDCWD,
-            path,
-            &time,
-            &time,
-            UtimensatFlags::NoFollowSymlink,
-        )?;
-    } else {
-        fs::File::open(path)?.set_modified(date)?;
+            path: path.clone(),
+        })?;
     }
-    let meta = fs::symlink_metadata(path)?;
-    Ok(u32::try_from(meta.len()).unwrap_or(u32::MAX))
+    index.write()
 }

@@ -166,7 +166,8 @@ impl Snapshot {
 
     /// Writes a tree out; `dest` must be new or empty.
     pub fn write_tree(&self, tree: Oid, dest: &Path) -> Result<(), WorkspaceError> {
-        write::write_tree(&self.repo(), tree, dest)
+        write::new_folder(dest)?;
+        write::write_tree(&self.repo(), tree, dest, &write::Plain)
     }
 
     /// The folder `path` of a tree.

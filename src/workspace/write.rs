@@ -1,6 +1,6 @@
 //! Writing a tree out as plain files.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,10 +18,23 @@ const SHARE: usize = 32;
 /// A tree of 2,800 files costs 0.7 s of one core: more threads than this could save little.
 const MOST_THREADS: usize = 8;
 
-/// `dest` must be new or empty. Every entry is created new (`O_EXCL`), so nothing in `dest` is
-/// ever followed or overwritten. Folders come first, then files and symlinks by several threads:
-/// no way leads through a symlink of the tree.
-pub(super) fn write_tree(repo: &Repository, tree: Oid, dest: &Path) -> Result<(), WorkspaceError> {
+/// What is done with a file or a symlink of a tree once it is written.
+pub(super) trait Beside: Sync {
+    /// `file`: open for writing; `None` for a symlink.
+    fn written(&self, leaf: &Leaf, bytes: &[u8], file: Option<&File>) -> std::io::Result<()>;
+}
+
+/// Nothing.
+pub(super) struct Plain;
+
+impl Beside for Plain {
+    fn written(&self, _: &Leaf, _: &[u8], _: Option<&File>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes a folder that must be new or empty.
+pub(super) fn new_folder(dest: &Path) -> Result<(), WorkspaceError> {
     fs::create_dir_all(dest).map_err(WorkspaceError::io(dest))?;
     let mut there = fs::read_dir(dest).map_err(WorkspaceError::io(dest))?;
     if there.next().is_some() {
@@ -29,6 +42,18 @@ pub(super) fn write_tree(repo: &Repository, tree: Oid, dest: &Path) -> Result<()
             path: dest.to_path_buf(),
         });
     }
+    Ok(())
+}
+
+/// Every entry is created new (`O_EXCL`), so nothing in `dest` is ever followed or overwritten.
+/// Folders come first, then files and symlinks by several threads: no way leads through a symlink
+/// of the tree.
+pub(super) fn write_tree(
+    repo: &Repository,
+    tree: Oid,
+    dest: &Path,
+    beside: &impl Beside,
+) -> Result<(), WorkspaceError> {
     let mut leaves = Vec::new();
     folders(repo, tree, dest, &mut leaves)?;
     let odb = repo.odb().map_err(WorkspaceError::git(repo.path()))?;
@@ -40,7 +65,7 @@ pub(super) fn write_tree(repo: &Repository, tree: Oid, dest: &Path) -> Result<()
             let blob = odb
                 .read(leaf.id)
                 .map_err(WorkspaceError::git(repo.path()))?;
-            leaf.write(&blob)
+            leaf.write(&blob, beside)
         });
     }
     let next = AtomicUsize::new(0);
@@ -53,7 +78,7 @@ pub(super) fn write_tree(repo: &Repository, tree: Oid, dest: &Path) -> Result<()
             for leaf in *share {
                 if let Err(e) = read(&own, &odb, leaf.id)
                     .map_err(WorkspaceError::git(place))
-                    .and_then(|blob| leaf.write(&blob))
+                    .and_then(|blob| leaf.write(&blob, beside))
                 {
                     // the others have nothing more to do
                     next.store(shares.len(), Ordering::Relaxed);
@@ -84,27 +109,34 @@ fn read<'o>(own: &'o Odb<'_>, shared: &'o Odb<'_>, id: Oid) -> Result<OdbObject<
 }
 
 /// A file or a symlink that is to be made.
-struct Leaf {
-    path: PathBuf,
-    mode: i32,
-    id: Oid,
+pub(super) struct Leaf {
+    pub(super) path: PathBuf,
+    pub(super) mode: i32,
+    pub(super) id: Oid,
 }
 
 impl Leaf {
-    fn write(&self, blob: &OdbObject<'_>) -> Result<(), WorkspaceError> {
-        let io = || WorkspaceError::io(&self.path);
+    fn write(&self, blob: &OdbObject<'_>, beside: &impl Beside) -> Result<(), WorkspaceError> {
+        let bytes = blob.data();
+        self.make(bytes)
+            .and_then(|file| beside.written(self, bytes, file.as_ref()))
+            .map_err(WorkspaceError::io(&self.path))
+    }
+
+    fn make(&self, bytes: &[u8]) -> std::io::Result<Option<File>> {
         if self.mode == LINK {
-            let target = std::ffi::OsStr::from_bytes(blob.data());
-            return std::os::unix::fs::symlink(target, &self.path).map_err(io());
+            let target = std::ffi::OsStr::from_bytes(bytes);
+            std::os::unix::fs::symlink(target, &self.path)?;
+            return Ok(None);
         }
         let mode = if self.mode & 0o111 == 0 { 0o644 } else { 0o755 };
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(mode)
-            .open(&self.path)
-            .map_err(io())?;
-        file.write_all(blob.data()).map_err(io())
+            .open(&self.path)?;
+        file.write_all(bytes)?;
+        Ok(Some(file))
     }
 }
 
@@ -213,7 +245,12 @@ mod tests {
         let other = Repository::open_bare(&place).unwrap();
         assert!(other.find_tree(half).is_err(), "only the one handle has it");
         let dest = dir.path().join("out");
-        write_tree(&repo, half, &dest).unwrap();
+        new_folder(&dest).unwrap();
+        write_tree(&repo, half, &dest, &Plain).unwrap();
+        assert!(matches!(
+            new_folder(&dest),
+            Err(WorkspaceError::NotEmpty { .. })
+        ));
         all_there(&dest, 0, MANY);
     }
 
@@ -230,7 +267,9 @@ mod tests {
             .join(&lost[2..]);
         fs::remove_file(object).unwrap();
         let repo = Repository::open_bare(repo.path()).unwrap();
-        let error = write_tree(&repo, whole, &dir.path().join("out")).unwrap_err();
+        let dest = dir.path().join("out");
+        new_folder(&dest).unwrap();
+        let error = write_tree(&repo, whole, &dest, &Plain).unwrap_err();
         assert!(error.to_string().contains(&lost), "{error}");
     }
 
@@ -255,7 +294,7 @@ mod tests {
             }
             let twice = odb.write(ObjectType::Tree, &raw).unwrap();
             let dest = tempfile::tempdir_in(dir.path()).unwrap();
-            assert!(write_tree(&repo, twice, dest.path()).is_err());
+            assert!(write_tree(&repo, twice, dest.path(), &Plain).is_err());
             assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         }
     }

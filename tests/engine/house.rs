@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use infradev::engine::docker::{CPU_IMAGE, Docker, Owner};
+use infradev::engine::docker::{CPU_IMAGE, Docker};
 use infradev::engine::local::LocalOptions;
 use infradev::engine::{
     Access, Engine, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
@@ -13,6 +15,8 @@ use infradev::engine::{
 use tempfile::TempDir;
 
 use crate::common::docker_is_here;
+use crate::containers::{Containers, owner};
+use crate::seen::{Seen, all_of, children};
 
 /// Everything here answers within this time, or a test fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -85,16 +89,24 @@ pub struct Box {
     pub _scratch: TempDir,
 }
 
+/// Set where this test program runs as a worker that a test has started: the run that it is.
+pub const WORKER: &str = "INFRADEV_TEST_WORKER";
+
 /// Where a test runs: one of the two engines.
 #[derive(Clone)]
 pub struct Place {
     pub engine: Engine,
+    /// On the docker engine: what it has there.
+    pub containers: Option<Containers>,
+    pub image: Option<String>,
 }
 
 impl Place {
     pub fn local() -> Self {
         Self {
             engine: Engine::Local(options()),
+            containers: None,
+            image: None,
         }
     }
 
@@ -103,28 +115,40 @@ impl Place {
         if !docker_is_here() {
             return None;
         }
-        let owner = Owner {
-            home: env!("CARGO_TARGET_TMPDIR").into(),
-            run: "tests".into(),
-        };
-        let docker = Docker::connect(owner).await.unwrap();
-        Some(Self {
-            engine: Engine::Docker(docker.with_binary(env!("CARGO_BIN_EXE_infradev"))),
-        })
+        let run = fresh_run();
+        Some(Self::on(
+            Docker::connect(owner(&run)).await.unwrap(),
+            run,
+            CPU_IMAGE,
+        ))
     }
 
-    /// The full name of a test here, for running it alone.
-    pub fn test(&self, file: &str, name: &str) -> String {
-        format!("{file}::{}::{name}", self.engine.kind().name())
+    /// In containers of one daemon and image.
+    pub fn on(docker: Docker, run: String, image: &str) -> Self {
+        let docker = docker.with_binary(env!("CARGO_BIN_EXE_infradev"));
+        Self {
+            engine: Engine::Docker(docker.clone()),
+            containers: Some(Containers::new(docker, run)),
+            image: Some(image.into()),
+        }
     }
 
-    pub fn is_docker(&self) -> bool {
-        matches!(self.engine, Engine::Docker(_))
+    /// Runs a test of this program in a process of its own, where [`WORKER`] is set: on the same
+    /// engine, and for the same run.
+    pub fn worker(&self, file: &str, name: &str) -> Command {
+        let run = self.containers.as_ref().map_or("local", |c| &c.run);
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .arg("--exact")
+            .arg(format!("{file}::{}::{name}", self.engine.kind().name()))
+            .arg("--nocapture")
+            .env(WORKER, run);
+        command
     }
 
     pub fn spec(&self) -> SandboxSpec {
         SandboxSpec {
-            image: self.is_docker().then(|| CPU_IMAGE.to_owned()),
+            image: self.image.clone(),
             ..spec()
         }
     }
@@ -137,6 +161,67 @@ impl Place {
             _scratch: scratch,
         }
     }
+
+    /// Everything that runs for sandboxes of one worker, as the machine sees it: the sandboxes one
+    /// by one.
+    pub async fn sandboxes(&self, worker: u32) -> Vec<Vec<Seen>> {
+        match &self.containers {
+            None => children(worker).into_iter().map(all_of).collect(),
+            Some(containers) => {
+                let firsts = containers.firsts().await;
+                firsts.into_iter().map(all_of).collect()
+            }
+        }
+    }
+
+    /// The user that processes inside see as themselves, unless a test chose one.
+    pub fn inner_user(&self) -> u32 {
+        match &self.engine {
+            Engine::Local(_) => 1000,
+            Engine::Docker(docker) if docker.daemon().rootless => 0,
+            Engine::Docker(_) if nix::unistd::geteuid().is_root() => 65534,
+            Engine::Docker(_) => nix::unistd::geteuid().as_raw(),
+        }
+    }
+
+    /// How many processes hold a sandbox up on this side of process 1.
+    pub fn outer(&self) -> usize {
+        // `__sandbox`, and hakoniwa's process
+        if self.containers.is_some() { 0 } else { 2 }
+    }
+
+    /// Every process of the sandbox of ours in which `mark` runs twice; waits until it does.
+    pub async fn whole_sandbox(&self, mark: &str) -> Vec<Seen> {
+        self.whole_sandbox_of(std::process::id(), mark).await
+    }
+
+    pub async fn whole_sandbox_of(&self, worker: u32, mark: &str) -> Vec<Seen> {
+        let until = std::time::Instant::now() + PATIENCE;
+        loop {
+            let all = self.sandboxes(worker).await;
+            let marked = |seen: &Vec<Seen>| seen.iter().filter(|p| p.1 == mark).count() == 2;
+            if let Some(whole) = all.iter().find(|seen| marked(seen)) {
+                return whole.clone();
+            }
+            assert!(std::time::Instant::now() < until, "{mark}: {all:?}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// After each test.
+    pub async fn is_empty(&self) {
+        if let Some(containers) = &self.containers {
+            containers.none_left().await;
+        }
+    }
+}
+
+/// A name for what one test does with containers.
+pub fn fresh_run() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let own = || format!("test-{}-{number}", std::process::id());
+    std::env::var(WORKER).unwrap_or_else(|_| own())
 }
 
 /// Makes tests of functions: one on each engine.
@@ -153,6 +238,7 @@ macro_rules! both {
             async fn $name() {
                 if let Some(place) = $crate::house::Place::docker().await {
                     super::$name(&place).await;
+                    place.is_empty().await;
                 }
             })*
         }
@@ -259,84 +345,4 @@ impl Box {
 
 pub fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
-}
-
-/// A process of the machine: its number and its command line.
-pub type Seen = (i32, String);
-
-fn parents() -> Vec<(i32, i32)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
-            continue;
-        };
-        if let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) {
-            let (_, rest) = stat.rsplit_once(')').unwrap();
-            let parent = rest.split_ascii_whitespace().nth(1).unwrap();
-            found.push((pid, parent.parse().unwrap()));
-        }
-    }
-    found
-}
-
-fn command_line(pid: i32) -> String {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes)
-        .trim_end_matches('\0')
-        .replace('\0', " ")
-}
-
-/// Everything below a process, as the machine sees it.
-pub fn descendants(of: u32) -> Vec<Seen> {
-    let parents = parents();
-    let mut family = vec![of.cast_signed()];
-    let mut at = 0;
-    while at < family.len() {
-        let parent = family[at];
-        family.extend(parents.iter().filter(|p| p.1 == parent).map(|p| p.0));
-        at += 1;
-    }
-    family[1..]
-        .iter()
-        .map(|pid| (*pid, command_line(*pid)))
-        .collect()
-}
-
-/// Every process of the sandbox of ours in which `mark` runs, from `__sandbox` down; waits until
-/// there is one.
-pub fn whole_sandbox(mark: &str) -> Vec<Seen> {
-    let own = std::process::id();
-    let until = std::time::Instant::now() + PATIENCE;
-    loop {
-        let all = descendants(own);
-        if all.iter().filter(|p| p.1 == mark).count() == 2 {
-            let parents = parents();
-            let above = |pid: i32| parents.iter().find(|p| p.0 == pid).map(|p| p.1);
-            let mut top = all.iter().find(|p| p.1 == mark).unwrap().0;
-            while let Some(parent) = above(top).filter(|p| *p != own.cast_signed()) {
-                top = parent;
-            }
-            let mut whole = descendants(top.cast_unsigned());
-            whole.push((top, command_line(top)));
-            return whole;
-        }
-        assert!(std::time::Instant::now() < until, "{mark}: {all:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Fails when one of them is still there, under its number and command line, after `patience`.
-pub async fn wait_until_gone(seen: &[Seen], patience: Duration) {
-    let until = std::time::Instant::now() + patience;
-    loop {
-        let left: Vec<_> = seen
-            .iter()
-            .filter(|(pid, line)| !line.is_empty() && command_line(*pid) == *line)
-            .collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(std::time::Instant::now() < until, "still there: {left:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }

@@ -1,13 +1,12 @@
 //! Kills: nothing is left, whatever it did to hide.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use infradev::engine::SandboxEvent;
 
-use crate::house::{
-    Box, PATIENCE, Place, descendants, python, shell, wait_until_gone, whole_sandbox,
-};
+use crate::house::{Box, Place, WORKER, python, shell};
+use crate::seen::{Seen, wait_until_gone};
 
 async fn up(sandbox: &mut Box, id: u32) {
     sandbox
@@ -77,8 +76,9 @@ async fn close_and_drop_leave_nothing(at: &Place) {
         let script = format!("trap '' TERM; setsid {mark} & echo up; {mark}");
         sandbox.sandbox.spawn(shell(1, &script)).unwrap();
         up(&mut sandbox, 1).await;
-        let ours = whole_sandbox(mark);
-        assert_eq!(ours.len(), 6, "{ours:?}");
+        let ours = at.whole_sandbox(mark).await;
+        // process 1, the shell, two sleeps
+        assert_eq!(ours.len(), at.outer() + 4, "{ours:?}");
         if close {
             sandbox.sandbox.close().await;
             wait_until_gone(&ours, Duration::ZERO).await;
@@ -88,9 +88,6 @@ async fn close_and_drop_leave_nothing(at: &Place) {
         }
     }
 }
-
-/// The environment variable that makes this test program a worker of its own.
-const WORKER: &str = "INFRADEV_TEST_WORKER";
 
 /// As a worker: holds a sandbox until it is killed. As a test: that such a worker, killed with -9,
 /// leaves nothing within a second.
@@ -110,41 +107,42 @@ async fn a_killed_worker_leaves_nothing(at: &Place) {
         tokio::time::sleep(Duration::from_secs(60)).await;
         return;
     }
-    let mut worker = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &at.test("kills", "a_killed_worker_leaves_nothing"),
-            "--nocapture",
-        ])
-        .env(WORKER, "1")
+    let mut worker = (at.worker("kills", "a_killed_worker_leaves_nothing"))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(worker.stdout.take().unwrap()));
     while !lines.next().unwrap().unwrap().contains("holding") {}
-    // __sandbox, hakoniwa's process, process 1, the shell, two sleeps
-    let until = Instant::now() + PATIENCE;
-    let ours = loop {
-        let ours = descendants(worker.id());
-        if ours.iter().filter(|p| p.1 == "sleep 600").count() == 2 {
-            break ours;
-        }
-        assert!(Instant::now() < until, "{ours:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
-    assert_eq!(ours.len(), 6, "{ours:?}");
+    let ours = at.whole_sandbox_of(worker.id(), "sleep 600").await;
+    assert_eq!(ours.len(), at.outer() + 4, "{ours:?}");
     worker.kill().unwrap();
     worker.wait().unwrap();
-    wait_until_gone(&ours, Duration::from_secs(1)).await;
+    // a daemon has its own ways
+    let patience = if at.containers.is_some() { 5 } else { 1 };
+    wait_until_gone(&ours, Duration::from_secs(patience)).await;
+    if let Some(containers) = &at.containers {
+        containers.ended().await;
+        let left = containers.leftovers().await;
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(left[0].of_this_home);
+        assert!(containers.docker.reap(&left[0]).await.unwrap());
+        assert!(!containers.docker.reap(&left[0]).await.unwrap());
+    }
 }
 
+/// What holds the sandbox up: `__sandbox`; in a container process 1 itself.
 async fn a_killed_supervisor_takes_everything_with_it(at: &Place) {
     let mut sandbox = at.start(at.spec()).await;
     let script = "setsid sleep 603 & echo up; sleep 603";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
-    let ours = whole_sandbox("sleep 603");
-    let supervisor = ours.iter().find(|p| p.1.contains("__sandbox")).unwrap().0;
+    let ours = at.whole_sandbox("sleep 603").await;
+    let name = if at.outer() > 0 {
+        "__sandbox"
+    } else {
+        "__init"
+    };
+    let supervisor = ours.iter().find(|p| p.1.contains(name)).unwrap().0;
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(supervisor),
         nix::sys::signal::Signal::SIGKILL,
@@ -161,8 +159,8 @@ async fn a_killed_supervisor_takes_everything_with_it(at: &Place) {
 }
 
 /// Stops process 1 of the sandbox in which `mark` runs, as starving it from inside would.
-fn stop_process_1(mark: &str) -> Vec<crate::house::Seen> {
-    let ours = whole_sandbox(mark);
+async fn stop_process_1(at: &Place, mark: &str) -> Vec<Seen> {
+    let ours = at.whole_sandbox(mark).await;
     let init = ours.iter().find(|p| p.1.contains("__init")).unwrap().0;
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(init),
@@ -177,7 +175,7 @@ async fn a_kill_that_process_1_does_not_answer_comes_from_outside(at: &Place) {
     let script = "sleep 604 & echo up; sleep 604";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
-    let ours = stop_process_1("sleep 604");
+    let ours = stop_process_1(at, "sleep 604").await;
     sandbox.sandbox.kill_all().unwrap();
     let seen = sandbox
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
@@ -196,7 +194,7 @@ async fn the_wall_limit_holds_without_process_1(at: &Place) {
     let script = "sleep 605 & echo up; sleep 605";
     sandbox.sandbox.spawn(shell(1, script)).unwrap();
     up(&mut sandbox, 1).await;
-    let ours = stop_process_1("sleep 605");
+    let ours = stop_process_1(at, "sleep 605").await;
     let seen = sandbox
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
         .await;

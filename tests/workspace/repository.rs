@@ -104,6 +104,35 @@ fn it_holds_no_object_ref_or_log_beside_that_commit() {
 }
 
 #[test]
+fn its_pack_is_one_that_git_takes() {
+    let large: Vec<u8> = (0..3_000_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 17) as u8)
+        .collect();
+    let many = (0..600).map(|n| (format!("many/{n:03}"), format!("{n}\n")));
+    let mut old = with(
+        files(&[("a/x/f", "same\n"), ("b/x/f", "same\n"), ("same", "same\n")]),
+        &[(b"empty", 0o100_644, b""), (b"large", 0o100_644, &large)],
+    );
+    old.extend(many.map(|(path, text)| (path.into_bytes(), (0o100_644, text.into_bytes()))));
+    for old in [old, Files::new()] {
+        let bench = Bench::new(&old);
+        assert_eq!(text(&bench, &["fsck", "--strict", "--full"]), "");
+        assert_eq!(text(&bench, &["status", "--porcelain"]), "");
+        let packs = fs::read_dir(bench.work.join(".git/objects/pack")).unwrap();
+        let packs: BTreeSet<_> = packs.map(|e| e.unwrap().path()).collect();
+        let endings: Vec<_> = packs.iter().filter_map(|p| p.extension()).collect();
+        assert_eq!(endings, ["idx", "pack"]);
+        let pack = packs.iter().next().unwrap().to_str().unwrap().to_owned();
+        assert!(text(&bench, &["verify-pack", "-v", &pack]).contains(": ok"));
+        // and can hand on
+        let again = bench.dir.path().join("clone");
+        let to = again.to_str().unwrap();
+        git(bench.dir.path(), &["clone", "-q", "--no-local", "work", to]).unwrap();
+        assert_eq!(read(&again), old);
+    }
+}
+
+#[test]
 fn an_agent_can_work_in_it() {
     let bench = Bench::new(&base());
     bench.put(&[("src/a.py", "a = 2\n"), ("new.py", "n\n")]);

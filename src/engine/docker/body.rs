@@ -1,6 +1,7 @@
 //! What the daemon is asked to create.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use bollard::models::{
     ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
@@ -15,8 +16,13 @@ use crate::engine::{Limits, Network, SandboxSpec};
 /// records of its files and pages, and what is allocated between two looks of the watcher, which is
 /// to be the one that speaks.
 const MEMORY_MARGIN: u64 = 512 << 20;
+/// What an ordinary process weighs against others when all want the processor.
+const CPU_SHARES: i64 = 1024;
 /// As on the local engine: when the machine runs out of memory, a sandbox goes before the worker.
 const OOM_SCORE: i64 = 300;
+
+/// There where the kernel knows IPv6.
+const NO_IPV6: &str = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
 
 /// Not even readable; the runtime's own list, and what the local engine covers besides.
 const MASKED: [&str; 17] = [
@@ -45,6 +51,11 @@ const READ_ONLY: [&str; 5] = [
     "/proc/sys",
     "/proc/sysrq-trigger",
 ];
+
+/// Processors of this machine.
+fn cores() -> i64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(128) as i64)
+}
 
 /// A container for `spec`, run by `user`.
 pub(super) fn body(
@@ -93,6 +104,9 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
         Network::Loopback => "none",
         Network::Host => "host",
     };
+    // as on the local engine, whose loopback has both; daemons switch one off
+    let sysctls = (spec.network == Network::Loopback && Path::new(NO_IPV6).exists())
+        .then(|| HashMap::from([("net.ipv6.conf.all.disable_ipv6".into(), "0".into())]));
     let memory = signed(limits.memory_bytes.saturating_add(MEMORY_MARGIN));
     HostConfig {
         network_mode: Some(network.into()),
@@ -104,10 +118,13 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         userns_mode: daemon.remapped.then(|| "host".into()),
         init: Some(false),
+        sysctls,
         memory: Some(memory),
         // none beside it
         memory_swap: Some(memory),
         pids_limit: Some(most_threads(limits)),
+        // a container weighs as one process otherwise, and starves beside ordinary ones
+        cpu_shares: Some(CPU_SHARES * cores()),
         nano_cpus: limits.cpus.map(|cpus| i64::from(cpus) * 1_000_000_000),
         oom_score_adj: Some(OOM_SCORE),
         shm_size: Some(signed(limits.shm_bytes.max(1 << 16))),

@@ -13,6 +13,9 @@ use crate::engine::EngineError;
 /// What any one call may take; creating a container on a slow disk takes seconds.
 pub(super) const CALL_PATIENCE: Duration = Duration::from_secs(60);
 
+/// After this long a call is slow, and it is time to ask whether anybody is there at all.
+const PROMPT: Duration = Duration::from_secs(8);
+
 /// The call's own answer, or that there was none in time.
 pub(super) async fn within<T>(
     limit: Duration,
@@ -44,7 +47,13 @@ impl Docker {
         doing: &'static str,
         call: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, EngineError> {
-        match within(CALL_PATIENCE, call).await {
+        tokio::pin!(call);
+        let mut answer = within(PROMPT, &mut call).await;
+        if answer.is_err() {
+            self.reachable().await.map_err(EngineError::Docker)?;
+            answer = within(CALL_PATIENCE - PROMPT, &mut call).await;
+        }
+        match answer {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(self.explain(doing, &error).await),
             Err(_) => Err(EngineError::Docker(DockerUnavailable::Hangs {

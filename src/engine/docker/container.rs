@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use bollard::models::ContainerState;
+use bollard::models::{ContainerState, ContainerStateStatusEnum};
 use bollard::query_parameters::RemoveContainerOptionsBuilder;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Docker;
 use super::call::{is_missing, one_line, refusal, within};
+use super::held::Held;
+use super::{Docker, by_hand};
 use crate::engine::driver::{Gone, Vessel};
 use crate::engine::ownership::Lent;
 
@@ -17,31 +18,51 @@ const LOOK_PATIENCE: Duration = Duration::from_secs(5);
 /// What removing it may take, with a restart of the daemon meanwhile. What is not removed by then
 /// is left to whoever reaps.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(15);
+/// For how long, and how often, one that nobody waits for any more is tried to be removed.
+const LOST_PATIENCE: Duration = Duration::from_secs(60);
+const LOST_PAUSE: Duration = Duration::from_millis(500);
 /// Killed by somebody: 128 and the signal's number.
 const KILLED: i64 = 137;
+const REMOVED: &str = "the container was removed by someone else while it ran";
 
-/// From its creation to its removal.
+/// From before its creation to its removal.
 pub(super) struct Container {
     docker: Docker,
-    id: String,
+    held: Option<Held>,
+    /// Absent: its creation was not confirmed (yet).
+    id: Option<String>,
     said: Option<JoinHandle<String>>,
     lent: Option<Lent>,
     removed: bool,
 }
 
 impl Container {
-    pub(super) fn new(docker: Docker, id: String, lent: Lent) -> Self {
+    /// One that is to be created, under the name that is held.
+    pub(super) fn new(docker: Docker, lent: Lent) -> Self {
         Self {
             docker,
-            id,
+            held: Some(Held::new()),
+            id: None,
             said: None,
             lent: Some(lent),
             removed: false,
         }
     }
 
+    /// Its id; before that is known its name, which the daemon takes as well.
     pub(super) fn id(&self) -> &str {
-        &self.id
+        let name = || self.held.as_ref().map_or("", Held::name);
+        self.id.as_deref().unwrap_or_else(name)
+    }
+
+    pub(super) fn created(&mut self, id: String) {
+        self.id = Some(id);
+    }
+
+    /// The daemon refused to create it.
+    pub(super) async fn was_refused(mut self) {
+        self.removed = true;
+        self.give_back().await;
     }
 
     /// What becomes what it said when its streams are closed.
@@ -57,12 +78,10 @@ impl Container {
 
     /// What ended it from outside, as far as can be told before we end it ourselves.
     async fn fault(&self) -> Option<String> {
-        let looked = self.docker.client.inspect_container(&self.id, None);
+        let looked = self.docker.client.inspect_container(self.id(), None);
         match within(LOOK_PATIENCE, looked).await {
             Ok(Ok(inspected)) => verdict(&inspected.state.unwrap_or_default()),
-            Ok(Err(error)) if is_missing(&error) => {
-                Some("the container was removed by someone else while it ran".into())
-            }
+            Ok(Err(error)) if is_missing(&error) => Some(REMOVED.into()),
             Ok(Err(error)) => match self.docker.reachable().await {
                 Err(unavailable) => Some(format!("the container engine went away: {unavailable}")),
                 Ok(()) if refusal(&error).is_some() => None,
@@ -75,12 +94,21 @@ impl Container {
         }
     }
 
+    /// Ends what runs in it where the daemon does not.
+    async fn kill_by_hand(&self) {
+        if let Some(id) = self.id.clone() {
+            let killing = move || by_hand::kill_first(&id);
+            tokio::task::spawn_blocking(killing).await.ok();
+        }
+    }
+
     /// Kills and removes it; whether it is gone.
     async fn remove(&mut self) -> bool {
         let until = Instant::now() + REMOVE_PATIENCE;
+        let mut by_hand = false;
         while Instant::now() < until {
             let left = until - Instant::now();
-            match within(left, remove(&self.docker, &self.id)).await {
+            match within(left, remove(&self.docker, self.id())).await {
                 Ok(Ok(())) => {
                     self.removed = true;
                     return true;
@@ -90,11 +118,16 @@ impl Container {
                     return true;
                 }
                 // somebody else is at it, or the daemon is on its way back
-                Ok(Err(_)) => sleep(Duration::from_millis(100)).await,
+                Ok(Err(_)) => {
+                    if !std::mem::replace(&mut by_hand, true) {
+                        self.kill_by_hand().await;
+                    }
+                    sleep(Duration::from_millis(100)).await;
+                }
                 Err(_) => break,
             }
         }
-        tracing::warn!(container = self.id, "a container was not removed");
+        tracing::warn!(container = self.id(), "a container was not removed");
         false
     }
 
@@ -115,14 +148,17 @@ pub(super) async fn remove(docker: &Docker, id: &str) -> Result<(), bollard::err
 }
 
 impl Vessel for Container {
-    async fn gone(mut self, patience: Duration) -> Gone {
+    async fn gone(mut self, patience: Duration, asks: bool) -> Gone {
         // its streams close when process 1 has ended, and everything with it
         let mut said = self.said.take();
         let mut ended = None;
         if let Some(said) = &mut said {
             ended = timeout(patience, &mut *said).await.ok();
+            if ended.is_none() {
+                self.kill_by_hand().await;
+            }
         }
-        let fault = self.fault().await;
+        let fault = if asks { self.fault().await } else { None };
         self.remove().await;
         if let (None, Some(said)) = (&ended, &mut said) {
             ended = timeout(Duration::from_secs(1), &mut *said).await.ok();
@@ -137,14 +173,28 @@ impl Vessel for Container {
 }
 
 impl Drop for Container {
-    /// A start that was given up half way.
+    /// A start that was given up half way, or a daemon that did not remove it in time. What this
+    /// does not reach is left to whoever reaps.
     fn drop(&mut self) {
         if self.removed {
             return;
         }
-        let (docker, id) = (self.docker.clone(), std::mem::take(&mut self.id));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { remove(&docker, &id).await.ok() });
+            let (docker, held) = (self.docker.clone(), self.held.take());
+            runtime.spawn(remove_lost(docker, held, self.id.take()));
+        }
+    }
+}
+
+async fn remove_lost(docker: Docker, held: Option<Held>, id: Option<String>) {
+    let until = Instant::now() + LOST_PATIENCE;
+    let named = id.as_deref().or(held.as_ref().map(Held::name));
+    while let Some(named) = named.filter(|_| Instant::now() < until) {
+        match within(LOST_PATIENCE, remove(&docker, named)).await {
+            Ok(Ok(())) => return,
+            // where its creation was not confirmed it may still be under way
+            Ok(Err(error)) if is_missing(&error) && id.is_some() => return,
+            _ => sleep(LOST_PAUSE).await,
         }
     }
 }
@@ -153,6 +203,13 @@ impl Drop for Container {
 fn verdict(state: &ContainerState) -> Option<String> {
     if state.running == Some(true) {
         return None;
+    }
+    let going = [
+        ContainerStateStatusEnum::REMOVING,
+        ContainerStateStatusEnum::DEAD,
+    ];
+    if state.status.is_some_and(|status| going.contains(&status)) {
+        return Some(REMOVED.into());
     }
     let error = state.error.as_deref().unwrap_or("");
     if error.contains("no space left on device") {
@@ -168,12 +225,4 @@ fn verdict(state: &ContainerState) -> Option<String> {
         _ if !error.is_empty() => Some(format!("the container engine: {}", one_line(error))),
         _ => None,
     }
-}
-
-/// Eight hexadecimal digits that nobody else has.
-pub(super) fn random_name() -> String {
-    let mut bytes = [0; 4];
-    // without the kernel's randomness a clash is refused by name, not silent
-    getrandom::fill(&mut bytes).ok();
-    crate::domain::hex(&bytes)
 }

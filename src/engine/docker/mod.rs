@@ -12,17 +12,20 @@
 //! - [`find`], [`unavailable`]: which daemon, or why none
 //! - [`connect`], [`owner`], [`image`]: what is known of a daemon, of ourselves, of an image
 //! - [`start`], [`body`], [`mounts`], [`streams`]: a sandbox in a container
-//! - [`container`]: its end, and who brought it about
+//! - [`container`], [`by_hand`]: its end, and who brought it about; the same without a daemon
+//! - [`held`]: which ones are looked after
 //! - [`reap`]: what dead workers left
 //! - [`import`], [`base`], [`debootstrap`]: the base image, made from Debian packages
 
 mod base;
 mod body;
+mod by_hand;
 mod call;
 mod connect;
 mod container;
 mod debootstrap;
 mod find;
+mod held;
 mod image;
 mod import;
 mod mounts;

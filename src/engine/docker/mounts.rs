@@ -129,7 +129,7 @@ pub(super) fn etc(scratch: &Path, (uid, gid): (u32, u32)) -> Result<PathBuf, Eng
 /// Whole or not at all, for sandboxes that start side by side.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let fresh = path.with_extension(super::container::random_name());
+    let fresh = path.with_extension(super::held::random_name());
     fs::write(&fresh, text)?;
     // for a user that is not ours, whatever our own mask is
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o644))?;

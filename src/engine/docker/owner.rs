@@ -112,6 +112,8 @@ impl Owner {
 /// What became of the owner of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
+    /// This process.
+    Own,
     Alive,
     /// Its process is gone, or the machine has started anew since.
     Dead,
@@ -140,6 +142,7 @@ pub(super) fn fate(labels: &HashMap<String, String>) -> Fate {
         return Fate::Unknown;
     }
     match start_of(pid) {
+        Some(start) if start == label(PID_START) && pid == me.pid => Fate::Own,
         Some(start) if start == label(PID_START) => Fate::Alive,
         _ => Fate::Dead,
     }
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn only_what_is_surely_dead_is_called_so() {
-        assert_eq!(fate(&mine()), Fate::Alive);
+        assert_eq!(fate(&mine()), Fate::Own);
         for (label, value, expected) in [
             (PID_START, "1", Fate::Dead),
             (BOOT, "another", Fate::Dead),

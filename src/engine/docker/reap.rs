@@ -7,6 +7,7 @@ use bollard::query_parameters::ListContainersOptionsBuilder;
 use super::Docker;
 use super::call::is_missing;
 use super::container::remove;
+use super::held::is_held;
 use super::owner::{self, Fate, fate};
 use crate::engine::EngineError;
 
@@ -26,7 +27,8 @@ pub struct Leftover {
 }
 
 impl Docker {
-    /// Containers with our labels whose owner is surely dead, of any home on this machine.
+    /// Containers with our labels whose owner is surely dead, of any home on this machine; and those
+    /// of this process that it lost sight of.
     pub async fn leftovers(&self) -> Result<Vec<Leftover>, EngineError> {
         let ours = HashMap::from([("label", vec![owner::HOME])]);
         let options = ListContainersOptionsBuilder::new()
@@ -43,14 +45,20 @@ impl Docker {
         let mut found = Vec::new();
         for container in listed {
             let labels = container.labels.unwrap_or_default();
-            let Some(id) = container.id.filter(|_| fate(&labels) == Fate::Dead) else {
+            let name = (container.names.unwrap_or_default().first())
+                .map_or_else(String::new, |name| name.trim_start_matches('/').to_owned());
+            let left = match fate(&labels) {
+                Fate::Dead => true,
+                Fate::Own => !is_held(&name),
+                Fate::Alive | Fate::Unknown => false,
+            };
+            let Some(id) = container.id.filter(|_| left) else {
                 continue;
             };
             let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
             found.push(Leftover {
                 id,
-                name: (container.names.unwrap_or_default().first())
-                    .map_or_else(String::new, |name| name.trim_start_matches('/').to_owned()),
+                name,
                 run: label(owner::RUN),
                 purpose: label(owner::PURPOSE),
                 of_this_home: label(owner::HOME) == own_home,
@@ -70,14 +78,26 @@ impl Docker {
         }
     }
 
-    /// Removes every leftover; those that were there.
-    pub async fn reap_all(&self) -> Result<Vec<Leftover>, EngineError> {
-        let mut reaped = Vec::new();
-        for leftover in self.leftovers().await? {
-            if self.reap(&leftover).await? {
-                reaped.push(leftover);
+    /// Removes what dead workers of this home left, beside whatever else is done. Nobody waits for
+    /// it and nothing fails with it: what it cannot remove is there for the next one.
+    pub fn reap_dead_in_background(&self) {
+        let docker = self.clone();
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        runtime.spawn(async move {
+            let leftovers = docker.leftovers().await.unwrap_or_else(|error| {
+                tracing::debug!(%error, "no look at what dead workers left");
+                Vec::new()
+            });
+            for leftover in leftovers.iter().filter(|l| l.of_this_home) {
+                match docker.reap(leftover).await {
+                    Ok(_) => tracing::debug!(name = leftover.name, "removed a dead worker's container"),
+                    Err(error) => {
+                        tracing::debug!(name = leftover.name, %error, "a dead worker's container stays");
+                    }
+                }
             }
-        }
-        Ok(reaped)
+        });
     }
 }

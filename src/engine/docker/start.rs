@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder};
 use nix::unistd::{getegid, geteuid};
 
-use super::call::is_missing;
-use super::container::{Container, random_name};
+use super::call::{is_missing, refusal};
+use super::container::Container;
 use super::streams::take_apart;
 use super::{CPU_IMAGE, Docker, body, mounts};
 use crate::engine::frame::encode;
@@ -39,21 +40,44 @@ impl Docker {
         };
         let labels = self.owner.labels(&spec.label);
         let body = body::body(&spec, &image, self.daemon(), user, mounts, labels);
-        let name = format!("infradev-{}", random_name());
-        let options = CreateContainerOptionsBuilder::new().name(&name).build();
-        let created = match self
-            .client
-            .create_container(Some(options), body.clone())
-            .await
-        {
-            Err(error) if is_missing(&error) => return Err(missing(&image)),
-            created => self.call("creating a container", async { created }).await?,
-        };
-        for warning in &created.warnings {
-            tracing::debug!(%warning, "the container engine");
-        }
-        let container = Container::new(self.clone(), created.id, lent);
+        let container = self.create(&image, body, lent).await?;
         self.begin(&spec, &image, container).await
+    }
+
+    async fn create(
+        &self,
+        image: &str,
+        body: ContainerCreateBody,
+        lent: Lent,
+    ) -> Result<Container, EngineError> {
+        const DOING: &str = "creating a container";
+        let mut container = Container::new(self.clone(), lent);
+        let options = CreateContainerOptionsBuilder::new()
+            .name(container.id())
+            .build();
+        let create = async {
+            match self.client.create_container(Some(options), body).await {
+                // the daemon's own words are part of the answer
+                Err(error) if refusal(&error).is_some() => Ok(Err(error)),
+                created => created.map(Ok),
+            }
+        };
+        match self.call(DOING, create).await? {
+            Ok(created) => {
+                for warning in &created.warnings {
+                    tracing::debug!(%warning, "the container engine");
+                }
+                container.created(created.id);
+                Ok(container)
+            }
+            Err(error) => {
+                container.was_refused().await;
+                if is_missing(&error) {
+                    return Err(missing(image));
+                }
+                Err(self.explain(DOING, &error).await)
+            }
+        }
     }
 
     async fn begin(
@@ -90,6 +114,7 @@ impl Docker {
             limits: spec.limits,
             isolation: Isolation::Namespaces,
             foreign_threads: NO_BOUND,
+            memory_group: true,
         };
         let shape = Shape {
             isolation: Isolation::Namespaces,

@@ -19,11 +19,12 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::{Pid, read};
+use nix::unistd::Pid;
 
 use super::super::frame::Decoder;
 use super::super::{Begin, Message, ProcessStatus, Request, Stream};
 use super::filter;
+use super::inbox::{read_begin, take};
 use super::outbox::Outbox;
 use super::process::Process;
 use super::tree::{count, kill_each, list};
@@ -85,38 +86,6 @@ fn run() -> io::Result<()> {
     killed.map(drop).map_err(io::Error::other)
 }
 
-fn read_begin(input: BorrowedFd<'_>, decoder: &mut Decoder) -> io::Result<Option<Begin>> {
-    loop {
-        match decoder.take::<Request>().map_err(io::Error::other)? {
-            Some((Request::Begin(begin), _)) => return Ok(Some(begin)),
-            Some(_) => return Err(io::Error::other("the first request is not `begin`")),
-            None => {}
-        }
-        poll(
-            &mut [PollFd::new(input, PollFlags::POLLIN)],
-            PollTimeout::NONE,
-        )
-        .ok();
-        if take(input, decoder)? {
-            return Ok(None);
-        }
-    }
-}
-
-/// Takes what has come; `true` at the end of the stream.
-fn take(input: BorrowedFd<'_>, decoder: &mut Decoder) -> io::Result<bool> {
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        match read(input, &mut chunk) {
-            Ok(0) => return Ok(true),
-            Ok(n) => decoder.push(&chunk[..n]),
-            Err(Errno::EAGAIN) => return Ok(false),
-            Err(Errno::EINTR) => {}
-            Err(e) => return Err(e.into()),
-        }
-    }
-}
-
 struct Init {
     begin: Begin,
     processes: BTreeMap<u32, Process>,
@@ -130,7 +99,7 @@ impl Init {
     fn new(begin: Begin) -> Self {
         let now = Instant::now();
         Self {
-            watch: Watch::new(begin.limits, begin.isolation),
+            watch: Watch::new(&begin),
             // a limit beyond what a clock holds is none
             wall: (now.checked_add(begin.limits.wall))
                 .unwrap_or(now + Duration::from_secs(u64::from(u32::MAX))),
@@ -160,6 +129,9 @@ impl Init {
             }
             while ended.read_signal()?.is_some() {}
             self.reap();
+            if let Some(end) = self.tell_kernel_kills() {
+                return Ok(end);
+            }
             self.say_ends();
             if has_input {
                 let closed = take(input, decoder)?;
@@ -379,6 +351,16 @@ impl Init {
                 "the limits cannot be watched: {error}"
             ))),
         }
+    }
+
+    /// Before the ends of those that were killed.
+    fn tell_kernel_kills(&mut self) -> Option<End> {
+        let ended = |p: &Process| p.lingers_until().is_some();
+        if !self.processes.values().any(ended) {
+            return None;
+        }
+        let hit = self.watch.kernel_kills()?;
+        self.hit(hit)
     }
 
     fn hit(&mut self, hit: Hit) -> Option<End> {

@@ -15,7 +15,9 @@
 
 mod filter;
 mod harden;
+mod inbox;
 mod init;
+mod kernel_kills;
 mod outbox;
 mod probe;
 mod process;

@@ -114,6 +114,7 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
         limits: setup.spec.limits,
         isolation: setup.isolation,
         foreign_threads: foreign_threads(setup.isolation),
+        memory_group: false,
     };
     let mut first = encode(setup, &[])?;
     first.extend(encode(&Request::Begin(begin), &[])?);
@@ -246,7 +247,7 @@ struct Supervisor {
 }
 
 impl Vessel for Supervisor {
-    async fn gone(mut self, patience: Duration) -> Gone {
+    async fn gone(mut self, patience: Duration, _asks: bool) -> Gone {
         // its input is closed by now: it ends the sandbox, by force after a moment, and then itself
         if timeout(patience, self.child.wait()).await.is_err() {
             // what it holds dies with it: hakoniwa's process, process 1, and so the namespace

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
 
-use super::super::{Isolation, Limits};
+use super::super::{Begin, Isolation, Limits};
+use super::kernel_kills::KernelKills;
 use super::tree::{Task, count, has_gone, list};
 
 /// Between two checks while anything runs.
@@ -44,18 +45,20 @@ pub(super) struct Watch {
     page: u64,
     threads: u64,
     growing: bool,
+    kernel: KernelKills,
 }
 
 impl Watch {
-    pub(super) fn new(limits: Limits, isolation: Isolation) -> Self {
+    pub(super) fn new(begin: &Begin) -> Self {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()
             .flatten()
             .and_then(|n| u64::try_from(n).ok())
             .unwrap_or(PAGE);
         Self {
-            limits,
-            isolation,
+            limits: begin.limits,
+            isolation: begin.isolation,
+            kernel: KernelKills::new(begin.memory_group),
             ticks: 0,
             descriptor_bytes: 0,
             exact_from: Instant::now(),
@@ -85,8 +88,24 @@ impl Watch {
         (self.threads, self.growing) = (0, true);
     }
 
+    /// Processes that the kernel killed since this was last asked: faster than we look, they took
+    /// more than the limit and all that is allowed beyond.
+    pub(super) fn kernel_kills(&mut self) -> Option<Hit> {
+        let killed = self.kernel.fresh();
+        (killed > 0).then(|| Hit {
+            limit: "memory",
+            detail: format!(
+                "the kernel killed {killed} of its processes, far over the limit of {} MiB",
+                self.limits.memory_bytes >> 20
+            ),
+        })
+    }
+
     /// Looks once. An error means that we cannot see: the caller ends the sandbox.
     pub(super) fn check(&mut self) -> io::Result<Option<Hit>> {
+        if let Some(hit) = self.kernel_kills() {
+            return Ok(Some(hit));
+        }
         let crowd = count(self.isolation);
         if crowd > 2 * self.limits.processes {
             return Ok(Some(self.too_many(crowd)));
