@@ -18,6 +18,8 @@ use super::figures::{Figures, Gather};
 
 /// Bytes of a log read at a time.
 const PIECE: usize = 1 << 20;
+/// Bytes read first: what fills a screen is seen at once, however long the log is.
+const FIRST: usize = 1 << 17;
 /// Bytes of a log that are shown; what comes after is only counted.
 const LOG_CAP: u64 = 64 << 20;
 /// Bytes looked at again, to see whether they are the same.
@@ -75,7 +77,8 @@ impl Reading {
 
     fn stream(&mut self, read: &Read<'_>, wish: &LogWish) -> Answer<LogDelta> {
         let back = self.overlap.len() as u64;
-        let chunk = read(&self.key, self.next - back, PIECE + self.overlap.len())?;
+        let piece = if self.next == 0 { FIRST } else { PIECE };
+        let chunk = read(&self.key, self.next - back, piece + self.overlap.len())?;
         if chunk.bytes.starts_with(&self.overlap) {
             return self.piece(read, wish, &chunk);
         }
