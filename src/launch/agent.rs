@@ -60,6 +60,8 @@ pub enum AgentLaunchError {
     Adapter(#[from] AdapterError),
     #[error(transparent)]
     Pass(#[from] PassError),
+    #[error("agent {agent} needs a model; name it with --model")]
+    NoModel { agent: String },
     #[error("task {task} has no prompt `{variant}` ({path}); it has {known}")]
     NoPrompt {
         task: String,
@@ -95,6 +97,15 @@ pub fn agent_launch(
     let adapter = Adapters::new(home.agents()).find(&wish.agent)?;
     // a variable that is not set is told now, not by a worker
     Passed::resolve(&adapter.spec, |name| std::env::var_os(name))?;
+    let names_model = adapter
+        .spec
+        .command
+        .iter()
+        .any(|word| word.contains("{model}"));
+    if names_model && wish.model.is_none() && adapter.spec.model.is_none() {
+        let agent = wish.agent.clone();
+        return Err(AgentLaunchError::NoModel { agent });
+    }
     let replay = if wish.agent == REPLAY {
         Some(recording(home, task, wish)?)
     } else if wish.recording.is_some() {

@@ -1,13 +1,18 @@
 //! The worker: takes a run directory, executes the pipeline on it, appends facts to its journal.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
 use super::{calibrate, grade};
 use crate::domain::run_state::RunState;
 use crate::domain::{Event, Grade, Manifest, Work};
+use crate::engine::docker::all_gone;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch};
+
+/// What sandboxes may take to go when a run ends in their middle.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// Executes a run; the answer is the exit code that the run ended with.
 pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
@@ -51,8 +56,9 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
             ended = execute(home, run, &manifest, &kept, &recorder) => ended,
         }
     });
+    runtime.block_on(all_gone(ENDING));
     // dropping the runtime waits for blocking work; sandboxes end when their streams close
-    runtime.shutdown_timeout(std::time::Duration::from_secs(10));
+    runtime.shutdown_timeout(Duration::from_secs(10));
     let code = match ended {
         // made, and that was the question
         Ok(None) => 0,
@@ -136,7 +142,7 @@ async fn cancelled(run: &RunDir) {
             return;
         }
         // a look now and then as well: a shared file system tells other nodes nothing
-        let pause = tokio::time::sleep(std::time::Duration::from_secs(2));
+        let pause = tokio::time::sleep(Duration::from_secs(2));
         tokio::select! {
             heard = changes.recv(), if watch.is_some() => if heard.is_none() { std::future::pending::<()>().await },
             () = pause => {}

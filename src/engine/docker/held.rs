@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 static HELD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -36,6 +37,15 @@ impl Drop for Held {
 
 pub(super) fn is_held(name: &str) -> bool {
     all().contains(name)
+}
+
+/// Waits until every container of this process is removed, at most so long: what was dropped in
+/// the middle of its work is on its way out.
+pub async fn all_gone(patience: Duration) {
+    let until = Instant::now() + patience;
+    while !all().is_empty() && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Eight hexadecimal digits that nobody else has.

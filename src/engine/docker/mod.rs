@@ -37,6 +37,7 @@ mod unavailable;
 
 pub use connect::{Daemon, Docker};
 pub use find::{ASK_LIMIT, Api, Found, ask, find, places};
+pub use held::all_gone;
 pub use image::Image;
 pub use import::{ImportError, ImportOptions, Progress};
 pub use owner::Owner;
