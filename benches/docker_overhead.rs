@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use infradev::engine::docker::{CPU_IMAGE, Docker, Owner};
-use infradev::engine::{Limits, Network, ProcessSpec, SandboxEvent, SandboxSpec};
+use infradev::engine::{Limits, Network, ProcessSpec, SandboxEvent, SandboxSpec, User};
 
 const ROUNDS: usize = 15;
 
@@ -137,5 +137,6 @@ fn spec() -> SandboxSpec {
         devices: Vec::new(),
         image: Some(CPU_IMAGE.into()),
         gpus: Vec::new(),
+        user: User::default(),
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixListener, UnixStream, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -75,6 +76,8 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.task.abort();
+        let _ = std::fs::remove_file(self.folder.join(SOCKET));
+        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
@@ -121,7 +124,7 @@ async fn answer(mut client: UnixStream, rules: &Rules) -> io::Result<()> {
         );
         return refuse(&mut client, "403 Forbidden", &why).await;
     }
-    let connect = TcpStream::connect((asked.host.as_str(), asked.port));
+    let connect = connect(&asked);
     let mut server = match timeout(CONNECT_PATIENCE, connect).await {
         Ok(Ok(server)) => server,
         Ok(Err(e)) => {
@@ -143,6 +146,37 @@ async fn answer(mut client: UnixStream, rules: &Rules) -> io::Result<()> {
     server.write_all(&rest).await?;
     copy_bidirectional(&mut client, &mut server).await?;
     Ok(())
+}
+
+/// To the first address of the host that answers. A name stands for another machine: one that
+/// leads to this one, or to a link-local service, is somebody's trick.
+async fn connect(asked: &Asked) -> io::Result<TcpStream> {
+    let literal = asked.host.parse::<IpAddr>().is_ok() || asked.host == "localhost";
+    let mut last = io::Error::other("the name leads to no address that may be reached");
+    for address in lookup_host((asked.host.as_str(), asked.port)).await? {
+        if !literal && is_near(address.ip()) {
+            continue;
+        }
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Loopback, link-local or unspecified.
+fn is_near(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local() || ip.is_unspecified(),
+        IpAddr::V6(ip) => {
+            let mapped = ip.to_ipv4_mapped();
+            mapped.is_some_and(|ip| is_near(IpAddr::V4(ip)))
+                || ip.is_loopback()
+                || ip.is_unicast_link_local()
+                || ip.is_unspecified()
+        }
+    }
 }
 
 impl Rules {
@@ -194,6 +228,12 @@ async fn read_head(client: &mut (impl AsyncRead + Unpin)) -> io::Result<(Vec<u8>
 fn parse(head: &[u8]) -> Result<Asked, &'static str> {
     let text = std::str::from_utf8(head).map_err(|_| "the request is no text")?;
     let mut lines = text.split("\r\n");
+    if lines
+        .clone()
+        .any(|line| line.contains(|c: char| c.is_control() && c != '\t'))
+    {
+        return Err("the request has control characters");
+    }
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
@@ -229,7 +269,7 @@ fn parse(head: &[u8]) -> Result<Asked, &'static str> {
             break;
         }
         let name = line.split(':').next().unwrap_or_default();
-        if n > MOST_HEADERS || name.trim() != name || line.contains(['\r', '\n']) {
+        if n > MOST_HEADERS || name.trim() != name {
             return Err("a header is malformed");
         }
         // one request a connection: a second one might be for another host
@@ -307,10 +347,27 @@ mod tests {
             "GET http://h/ HTTP/1.1 x\r\n\r\n",
             "GET http://h/ HTTP/1.1\r\nTransfer-Encoding : chunked\r\n\r\n",
             "PRI * HTTP/2.0\r\n\r\n",
+            "GET http://h/\nX: y HTTP/1.1\r\n\r\n",
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");
         }
         assert_eq!(authority("[::1]:80", None).unwrap(), ("::1".into(), 80));
+    }
+
+    #[test]
+    fn names_lead_to_other_machines() {
+        let near = |text: &str| is_near(text.parse().unwrap());
+        for ip in [
+            "127.0.0.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "::1",
+            "fe80::1",
+            "::ffff:127.0.0.1",
+        ] {
+            assert!(near(ip), "{ip}");
+        }
+        assert!(!near("192.0.2.1") && !near("10.0.0.1") && !near("2001:db8::1"));
     }
 
     #[tokio::test]

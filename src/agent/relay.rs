@@ -8,11 +8,13 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Printed when connections are taken.
 pub const RELAY_READY: &str = "relay: ready";
 /// Connections at once; more wait.
 const MOST: usize = 128;
+const MOMENT: Duration = Duration::from_millis(10);
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
@@ -39,32 +41,57 @@ fn serve(address: &str, socket: &Path) -> io::Result<()> {
     writeln!(out, "{RELAY_READY}")?;
     out.flush()?;
     loop {
-        let (client, _) = listener.accept()?;
+        // neither a client that is gone nor a moment without room ends the way out for good
+        let Ok((client, _)) = listener.accept() else {
+            std::thread::sleep(MOMENT);
+            continue;
+        };
         while OPEN.load(Ordering::Relaxed) >= MOST {
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(MOMENT);
         }
-        OPEN.fetch_add(1, Ordering::Relaxed);
+        let open = Open::one();
         let socket = socket.to_path_buf();
-        std::thread::Builder::new()
-            .stack_size(128 << 10)
-            .spawn(move || {
-                carry(&client, &socket).ok();
-                OPEN.fetch_sub(1, Ordering::Relaxed);
-            })?;
+        let carrying = thread().spawn(move || {
+            let _open = open;
+            carry(&client, &socket).ok();
+        });
+        if carrying.is_err() {
+            std::thread::sleep(MOMENT);
+        }
     }
+}
+
+/// Counted while it lives.
+struct Open;
+
+impl Open {
+    fn one() -> Self {
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().stack_size(128 << 10)
 }
 
 /// Both ways until both are done; a side that ends is ended on the other.
 fn carry(client: &TcpStream, socket: &Path) -> io::Result<()> {
     client.set_nodelay(true)?;
     let proxy = UnixStream::connect(socket)?;
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
+    std::thread::scope(|scope| -> io::Result<()> {
+        thread().spawn_scoped(scope, || {
             io::copy(&mut &*client, &mut &proxy).ok();
             proxy.shutdown(Shutdown::Write).ok();
-        });
+        })?;
         io::copy(&mut &proxy, &mut &*client).ok();
         client.shutdown(Shutdown::Write).ok();
-    });
-    Ok(())
+        Ok(())
+    })
 }

@@ -58,7 +58,7 @@ fn play(folder: &Path, worktree: &Path, out: &mut impl Write) -> io::Result<()> 
         // what came after the last time that was noted
         written += copy(&mut log, out, u64::MAX)?;
     } else {
-        let rate = recording.rate.unwrap_or(DEFAULT_RATE);
+        let rate = recording.rate.filter(|r| *r > 0.0).unwrap_or(DEFAULT_RATE);
         let mut line = Vec::new();
         for n in 1_u32.. {
             line.clear();

@@ -54,7 +54,7 @@ const READ_ONLY: [&str; 5] = [
 
 /// Processors of this machine.
 fn cores() -> i64 {
-    std::thread::available_parallelism().map_or(1, |n| n.get().min(128) as i64)
+    std::thread::available_parallelism().map_or(1, |n| signed(n.get().min(128) as u64))
 }
 
 /// A container for `spec`, run by `user`.

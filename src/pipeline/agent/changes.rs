@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
+use super::theirs::open_theirs;
 use crate::diff::{DiffOptions, FileDiff};
 use crate::workspace::Snapshot;
 
@@ -113,13 +115,13 @@ fn lines(
     let new = match mark {
         Some(mark) if mark.size > LONGEST => return Some((0, 0)),
         Some(_) => {
-            let file = root.join(path);
-            let metadata = file.symlink_metadata().ok()?;
-            // never through a link, never a pipe
-            if !metadata.is_file() {
+            // a link counts as a file, and is not followed
+            let Some(file) = open_theirs(root, path).ok()? else {
                 return Some((0, 0));
-            }
-            std::fs::read(&file).ok()
+            };
+            let mut bytes = Vec::new();
+            file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+            Some(bytes)
         }
         None => None,
     };

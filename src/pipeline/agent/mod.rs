@@ -14,6 +14,7 @@ mod part;
 mod recording;
 mod site;
 mod stage;
+mod theirs;
 mod trajectory;
 
 pub(super) use part::{Told, agent_part};

@@ -29,6 +29,9 @@ use crate::store::{Home, RunDir};
 /// What is kept of an agent's other words.
 const ASIDE_BYTES: u64 = 64 << 20;
 
+/// Longest path of a folder that a socket is made in.
+const LONGEST_FOLDER: usize = 90;
+
 /// What the agent's part adds to a grade.
 #[derive(Debug, Default)]
 pub(in crate::pipeline) struct Told {
@@ -118,7 +121,7 @@ async fn work(
     };
     let proxy = match network {
         NetworkMode::AllowList => {
-            let folder = ground.scratch.join("proxy");
+            let folder = proxy_folder(ground);
             let recorder = recorder.clone();
             let refused = move |host: &str| {
                 recorder.record(Event::HostRefused { host: host.into() });
@@ -178,6 +181,15 @@ fn leaks(ground: &Ground, network: NetworkMode, tree: &Path) -> Result<(), Stop>
     }
 }
 
+/// A socket's whole path is bounded by the kernel, and a home may lie deep.
+fn proxy_folder(ground: &Ground) -> PathBuf {
+    let own = ground.scratch.join("proxy");
+    if own.as_os_str().len() <= LONGEST_FOLDER {
+        return own;
+    }
+    std::env::temp_dir().join(format!("infradev-{}", ground.run.id()))
+}
+
 /// The adapter as it was when the run was made.
 fn read(path: &Path) -> Result<AgentSpec, Stop> {
     let text = std::fs::read_to_string(path)
@@ -203,7 +215,7 @@ fn ears(run: &RunDir, agent: &AgentSpec, out: &Path, secrets: Redactor) -> Resul
     }
     let aside = LogWriter::create(&aside, None, ASIDE_BYTES).map_err(io)?;
     let mut ears = if let Some(file) = &agent.trajectory {
-        let trajectory = Trajectory::new(out.join(file), log, bound);
+        let trajectory = Trajectory::new(out.to_path_buf(), file.into(), log, bound);
         Ears::open(None, aside, Some(trajectory), secrets)
     } else {
         let log = LogWriter::create(&log, Some(&times), bound).map_err(io)?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::sleep_until;
 
 use super::changes::{Changes, Counts};
 use super::log::LogWriter;
@@ -87,11 +87,12 @@ impl Ears {
     fn finish(mut self) -> std::io::Result<(u64, u64)> {
         self.look()?;
         let rest = self.clean.each_mut().map(Redactor::finish);
-        match &mut self.log {
-            Some(log) => log.push(&rest[0])?,
-            None => self.aside.push(&rest[0])?,
+        for (rest, joined) in rest.iter().zip([true, self.joined]) {
+            match &mut self.log {
+                Some(log) if joined => log.push(rest)?,
+                _ => self.aside.push(rest)?,
+            }
         }
-        self.aside.push(&rest[1])?;
         let mut counts = (0, self.aside.counts().1);
         if let Some(log) = self.log {
             counts = (log.counts().0, counts.1 + log.counts().1);
@@ -120,8 +121,8 @@ pub(super) async fn at_work(
 ) -> Result<(), Stop> {
     let since = Instant::now();
     let fault = |e: std::io::Error| Stop::Fault(format!("the agent's log: {e}"));
-    let mut looks = interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let look = sleep_until((since + LOOK).into());
+    tokio::pin!(look);
     let counter = Counter::start(ground, changes, recorder);
     let deadline = sleep_until((since + limit).into());
     tokio::pin!(deadline);
@@ -130,8 +131,12 @@ pub(super) async fn at_work(
         let event = tokio::select! {
             event = sandbox.next() => event,
             () = &mut deadline => break AgentEnd::Limit,
-            _ = looks.tick() => {
-                ears.look().map_err(fault)?;
+            () = &mut look => {
+                let begun = Instant::now();
+                // a large document takes its time to copy
+                tokio::task::block_in_place(|| ears.look()).map_err(fault)?;
+                let pause = (begun.elapsed() * 20).max(LOOK);
+                look.as_mut().reset((Instant::now() + pause).into());
                 continue;
             }
         };

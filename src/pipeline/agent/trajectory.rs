@@ -1,16 +1,18 @@
 //! A log that an agent keeps in a file and rewrites as it goes: copied into the run as it changes.
 //! The file lies in a folder that the agent writes, so it is opened as what it may have become.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
-use nix::fcntl::OFlag;
+use super::theirs::open_theirs;
 
 /// Follows one file.
 pub(super) struct Trajectory {
-    from: PathBuf,
+    folder: PathBuf,
+    /// In that folder.
+    name: PathBuf,
     to: PathBuf,
     bound: u64,
     seen: Option<(u64, i64, i64, u64)>,
@@ -21,9 +23,10 @@ pub(super) struct Trajectory {
 }
 
 impl Trajectory {
-    pub(super) fn new(from: PathBuf, to: PathBuf, bound: u64) -> Self {
+    pub(super) fn new(folder: PathBuf, name: PathBuf, to: PathBuf, bound: u64) -> Self {
         Self {
-            from,
+            folder,
+            name,
             to,
             bound,
             seen: None,
@@ -35,7 +38,7 @@ impl Trajectory {
     /// Copies the file where it changed since the last look, whole or not at all; one that is not
     /// there yet is nothing. `clean`: what is written of what was read.
     pub(super) fn follow(&mut self, clean: impl Fn(Vec<u8>) -> Vec<u8>) -> io::Result<bool> {
-        let Some(mut file) = open_plain(&self.from)? else {
+        let Some(mut file) = open_theirs(&self.folder, &self.name)? else {
             return Ok(false);
         };
         let metadata = file.metadata()?;
@@ -62,20 +65,6 @@ impl Trajectory {
     }
 }
 
-/// A plain file at a path that somebody else owns; `None` where there is none.
-fn open_plain(path: &Path) -> io::Result<Option<File>> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits())
-        .open(path);
-    match opened {
-        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
-        // no plain file, not there, a link, a folder on the way that is none
-        Ok(_) | Err(_) => Ok(None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -85,7 +74,7 @@ mod tests {
     fn a_rewritten_file_is_copied_and_a_link_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (from, to) = (dir.path().join("t.json"), dir.path().join("agent.log"));
-        let mut trajectory = Trajectory::new(from.clone(), to.clone(), 10);
+        let mut trajectory = Trajectory::new(dir.path().into(), "t.json".into(), to.clone(), 10);
         let keep = |bytes: Vec<u8>| bytes;
         assert!(!trajectory.follow(keep).unwrap());
         std::fs::write(&from, "{\"a\":1}").unwrap();
