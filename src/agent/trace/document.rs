@@ -2,19 +2,20 @@
 //! memory and a cut one gives what it has.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::entry::{Entry, Kind};
+use super::lossy::Lossy;
 use super::mini::Mini;
 use super::reader::Out;
 
 /// Calls `each` after every message. An error is one of the source.
 pub fn walk(source: impl Read, out: &mut Out, each: &mut dyn FnMut(&mut Out)) -> io::Result<()> {
     let mut mini = Mini::default();
-    let mut json = serde_json::Deserializer::from_reader(source);
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(Lossy::new(source)));
     let document = Document {
         mini: &mut mini,
         out,

@@ -167,10 +167,9 @@ impl TraceReader {
 
     /// mini rewrites its whole file after each step: it is read as a whole.
     fn whole(&mut self) -> Vec<(usize, Entry)> {
-        let text = String::from_utf8_lossy(&self.pending);
         let mut out = Out::default();
         // a slice has no errors of its own
-        let _ = document::walk(text.as_bytes(), &mut out, &mut |_| {});
+        let _ = document::walk(self.pending.as_slice(), &mut out, &mut |_| {});
         let changes = out.drain();
         self.out = out;
         changes

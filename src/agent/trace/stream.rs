@@ -1,6 +1,6 @@
 //! A whole log from a source, piece by piece: memory holds a piece and the longest line.
 
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use crate::domain::submission::LogFormat;
 
@@ -19,7 +19,6 @@ pub fn read(
 ) -> io::Result<Facts> {
     if format == LogFormat::Mini {
         let mut out = Out::default();
-        let source = BufReader::with_capacity(PIECE, source);
         document::walk(source, &mut out, &mut |out| {
             for (at, entry) in out.drain() {
                 each(at, entry);
