@@ -17,9 +17,9 @@ pub fn read(
     format: LogFormat,
     each: &mut dyn FnMut(usize, Entry),
 ) -> io::Result<Facts> {
-    if format == LogFormat::Mini {
+    if format.is_document() {
         let mut out = Out::default();
-        document::walk(source, &mut out, &mut |out| {
+        document::walk(source, format, &mut out, &mut |out| {
             for (at, entry) in out.drain() {
                 each(at, entry);
             }
