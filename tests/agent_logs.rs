@@ -8,6 +8,8 @@ mod command;
 mod document;
 #[path = "agent_logs/properties.rs"]
 mod properties;
+#[path = "agent_logs/trajectories.rs"]
+mod trajectories;
 
 use infradev::agent::trace::{Entry, Kind, Progress, TraceReader};
 use infradev::domain::Usage;

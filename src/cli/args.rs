@@ -164,7 +164,7 @@ pub struct EnvGcArgs {
 
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// What the agent printed, or mini-swe-agent's traj.json.
+    /// What the agent printed, or the trajectory or events that it wrote.
     pub file: PathBuf,
     /// The program that wrote it; auto looks at the content.
     #[arg(long, default_value = "auto")]
@@ -179,6 +179,9 @@ pub enum TraceFormat {
     Opencode,
     Claude,
     Mini,
+    #[value(name = "sweagent")]
+    SweAgent,
+    Openhands,
     Text,
     Auto,
 }

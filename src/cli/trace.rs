@@ -57,7 +57,8 @@ fn detect(file: &mut File, path: &Path) -> Result<LogFormat, Failure> {
     trace::detect(&head).ok_or_else(|| {
         Failure::input(format!(
             "{}: its content is no agent log that infradev knows; say which with --format: codex \
-             (exec --json), claude (stream-json), opencode (run --format json), mini (traj.json) or text",
+             (exec --json), claude (stream-json), opencode (run --format json), mini (traj.json), \
+             sweagent (.traj), openhands (events) or text",
             path.display()
         ))
     })
@@ -71,6 +72,8 @@ impl TraceFormat {
             TraceFormat::Opencode => LogFormat::Opencode,
             TraceFormat::Claude => LogFormat::Claude,
             TraceFormat::Mini => LogFormat::Mini,
+            TraceFormat::SweAgent => LogFormat::SweAgent,
+            TraceFormat::Openhands => LogFormat::Openhands,
             TraceFormat::Text => LogFormat::Text,
         })
     }

@@ -91,7 +91,17 @@ pub enum LogFormat {
     Claude,
     Opencode,
     Mini,
+    #[serde(rename = "sweagent")]
+    SweAgent,
+    Openhands,
     Text,
+}
+
+impl LogFormat {
+    /// A log is, or may be, one document that is read as a whole and not line by line.
+    pub fn is_document(self) -> bool {
+        matches!(self, Self::Mini | Self::SweAgent | Self::Openhands)
+    }
 }
 
 /// A submission as found on disk.

@@ -148,6 +148,23 @@ fn a_cut_mini_document_keeps_its_messages() {
 }
 
 #[test]
+fn a_byte_that_is_no_text_does_not_lose_the_rest() {
+    let mut log = bytes("mini-tools.traj.json");
+    let all = whole(&log, LogFormat::Mini);
+    let at = memchr::memmem::find(&log, b"wc -l textkit").unwrap();
+    log[at] = 0xff;
+    let read = whole(&log, LogFormat::Mini);
+    assert_eq!((read.end, read.unparsed_lines), (all.end, 0));
+    assert_eq!(finished(&read).len(), finished(&all).len());
+    assert!(
+        read.commands
+            .iter()
+            .any(|c| c.command.contains("\u{fffd}c -l textkit"))
+    );
+    assert_eq!(in_pieces(&log, LogFormat::Mini, 999), read);
+}
+
+#[test]
 fn a_line_without_end_is_cut_and_the_next_is_read() {
     let mut log = b"{\"type\":\"turn.started\",\"x\":\"".to_vec();
     log.resize(33 << 20, b'x');

@@ -174,19 +174,23 @@ fn todo(item: &Value) -> String {
         .join("\n")
 }
 
-fn tokens(usage: &Value) -> Kind {
-    let cached = count(usage, "cached_input_tokens");
-    let reasoning = count(usage, "reasoning_output_tokens");
+fn tokens(counts: &Value) -> Kind {
     Kind::Usage {
-        usage: Usage {
-            // input holds what was read from the cache, output the reasoning
-            input: count(usage, "input_tokens").saturating_sub(cached),
-            cache_read: cached,
-            cache_write: count(usage, "cache_write_input_tokens"),
-            output: count(usage, "output_tokens").saturating_sub(reasoning),
-            reasoning,
-        },
+        usage: usage(counts),
         cost_usd: None,
         total: true,
+    }
+}
+
+/// Counts as codex writes them: input holds what was read from the cache, output the reasoning.
+pub fn usage(counts: &Value) -> Usage {
+    let cached = count(counts, "cached_input_tokens");
+    let reasoning = count(counts, "reasoning_output_tokens");
+    Usage {
+        input: count(counts, "input_tokens").saturating_sub(cached),
+        cache_read: cached,
+        cache_write: count(counts, "cache_write_input_tokens"),
+        output: count(counts, "output_tokens").saturating_sub(reasoning),
+        reasoning,
     }
 }

@@ -32,6 +32,9 @@ pub fn detect(head: &[u8]) -> Option<LogFormat> {
         .strip_prefix('[')
         .is_some_and(|rest| rest.trim_start().starts_with('{'));
     if list || start.starts_with('{') {
+        if let Some(format) = of_document(start) {
+            return Some(format);
+        }
         let known = [
             "\"trajectory_format\"",
             "\"mini_version\"",
@@ -54,11 +57,65 @@ fn of_event(value: &Value) -> Option<LogFormat> {
         {
             Some(LogFormat::Codex)
         }
-        "" => value.get("messages")?.is_array().then_some(LogFormat::Mini),
+        "" => of_untyped(value),
         _ if has("sessionID") => Some(LogFormat::Opencode),
         _ if has("session_id") => Some(LogFormat::Claude),
         "error" if has("message") => Some(LogFormat::Codex),
         _ => None,
+    }
+}
+
+/// Who may be the source of an OpenHands event.
+const SOURCES: [&str; 4] = ["agent", "user", "environment", "hook"];
+
+fn of_untyped(value: &Value) -> Option<LogFormat> {
+    let list = |key: &str| value.get(key).and_then(Value::as_array);
+    let event = |value: &Value| {
+        let has = |key: &str| !text(value, key).is_empty();
+        SOURCES.contains(&text(value, "source"))
+            && (has("kind")
+                || has("action") && value.get("args").is_some()
+                || has("observation") && value.get("content").is_some())
+    };
+    let events = |key: &str| list(key).and_then(|all| all.first()).is_some_and(event);
+    let row = !text(value, "instance_id").is_empty() && list("history").is_some();
+    if list("messages").is_some() {
+        Some(LogFormat::Mini)
+    } else if row && value.get("info").is_none()
+        || event(value)
+        || events("trajectory")
+        || events("history")
+    {
+        Some(LogFormat::Openhands)
+    } else {
+        let steps = list("trajectory").is_some() || list("attempts").is_some();
+        steps.then_some(LogFormat::SweAgent)
+    }
+}
+
+/// A document that is longer than what is looked at, or on many lines. Inside a text a quote is
+/// escaped, so that these can only be keys.
+fn of_document(head: &str) -> Option<LogFormat> {
+    let key = |key: &str, value: &str| {
+        let key = format!("\"{key}\":");
+        head.match_indices(&key)
+            .any(|(at, _)| head[at + key.len()..].trim_start().starts_with(value))
+    };
+    if key("trajectory_format", "") || key("mini_version", "") {
+        return None;
+    }
+    let event = SOURCES
+        .iter()
+        .any(|source| key("source", &format!("\"{source}\"")))
+        && ["kind", "action", "observation"]
+            .iter()
+            .any(|name| key(name, "\""));
+    if event && key("timestamp", "\"") {
+        Some(LogFormat::Openhands)
+    } else if key("trajectory", "[") || key("attempts", "[") {
+        Some(LogFormat::SweAgent)
+    } else {
+        None
     }
 }
 
@@ -74,6 +131,11 @@ fn of_cut(line: &str) -> Option<LogFormat> {
         Some(LogFormat::Opencode)
     } else if has("\"session_id\":\"") || line.starts_with("{\"type\":\"system\",\"subtype\":") {
         Some(LogFormat::Claude)
+    } else if line.starts_with("{\"kind\":\"") && (has("Event\"") || has("\"source\":\""))
+        || line.starts_with("{\"id\":") && has("\"source\":\"")
+        || line.starts_with("{\"instance_id\":") && has("\"test_result\":")
+    {
+        Some(LogFormat::Openhands)
     } else {
         None
     }
@@ -85,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_content_tells_the_format() {
-        use LogFormat::{Claude, Codex, Mini, Opencode, Text};
+        use LogFormat::{Claude, Codex, Mini, Opencode, Openhands, SweAgent, Text};
         for (head, format) in [
             (r#"{"type":"thread.started","thread_id":"x"}"#, Some(Codex)),
             (r#"{"type":"thread.started","thr"#, Some(Codex)),
@@ -101,6 +163,34 @@ mod tests {
             (r#"{"type":"system","subtype":"in"#, Some(Claude)),
             ("{\n  \"info\": {\n    \"model_stats\": {", Some(Mini)),
             (r#"{"messages":[]}"#, Some(Mini)),
+            (
+                r#"{"trajectory":[{"action":"ls","observation":""#,
+                Some(SweAgent),
+            ),
+            (
+                "{\n \"attempts\": [\n {\n \"trajectory\": [",
+                Some(SweAgent),
+            ),
+            (
+                r#"{"trajectory":[],"info":{"model_stats":{}}}"#,
+                Some(SweAgent),
+            ),
+            (
+                r#"{"kind":"MessageEvent","source":"user"}"#,
+                Some(Openhands),
+            ),
+            (r#"{"level":"info","attempts":3}"#, None),
+            (r#"{"source":"api","action":"get","timestamp":"x"}"#, None),
+            (r#"{"kind":"ActionEvent","id":"e"#, Some(Openhands)),
+            (
+                r#"[{"id":0,"timestamp":"x","source":"agent","action":"run""#,
+                Some(Openhands),
+            ),
+            (
+                r#"{"instance_id":"a","test_result":{},"history":[]}"#,
+                Some(Openhands),
+            ),
+            (r#"{"kind":"Pod","apiVersion":"v1"}"#, None),
             ("Aider v0.86\n", Some(Text)),
             ("", None),
             (" \n", None),

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::Usage;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     pub model: Option<String>,
@@ -14,6 +16,15 @@ pub struct Facts {
     pub unparsed_lines: u64,
     /// Where the stream tells a running total of the cost instead of a difference.
     pub(super) cost_so_far: f64,
+    /// The same of tokens and cost (OpenHands).
+    pub(super) counted: Count,
+}
+
+/// Tokens and cost up to one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
 }
 
 /// How a session ended.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::{Level, Usage};
 
+use super::document::{Part, Parts};
 use super::entry::{Entry, Kind, Progress, Role};
 use super::facts::End;
 use super::json::{count, flat, owned, text};
@@ -20,8 +21,33 @@ pub struct Mini {
     exception: Option<String>,
 }
 
+impl Parts for Mini {
+    fn part(&mut self, key: &str, _out: &mut Out) -> Part {
+        match key {
+            "messages" => Part::Items,
+            "info" => Part::Whole,
+            _ => Part::Skip,
+        }
+    }
+
+    // version 1 wrote a bare list of messages
+    fn item(&mut self, _key: &str, message: &Value, out: &mut Out) {
+        self.message(message, out);
+    }
+
+    fn field(&mut self, _key: &str, info: &Value, out: &mut Out) {
+        self.info(info, out);
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if let Some(text) = self.exception.take() {
+            out.push(Entry::new(None, Kind::Error { text }));
+        }
+    }
+}
+
 impl Mini {
-    pub fn message(&mut self, message: &Value, out: &mut Out) {
+    fn message(&mut self, message: &Value, out: &mut Out) {
         let extra = message.get("extra").unwrap_or(&Value::Null);
         let at_s = extra.get("timestamp").and_then(Value::as_f64);
         let body = message.get("content").map_or_else(String::new, flat);
@@ -53,19 +79,13 @@ impl Mini {
         }
     }
 
-    pub fn info(&mut self, info: &Value, out: &mut Out) {
+    fn info(&mut self, info: &Value, out: &mut Out) {
         let model = info.pointer("/config/model/model_name");
         if let Some(model) = model.and_then(Value::as_str) {
             out.facts.model = Some(model.to_owned());
         }
         out.facts.end = end(text(info, "exit_status"));
         self.exception = Some(owned(info, "exception_str")).filter(|e| !e.is_empty());
-    }
-
-    pub fn finish(&mut self, out: &mut Out) {
-        if let Some(text) = self.exception.take() {
-            out.push(Entry::new(None, Kind::Error { text }));
-        }
     }
 }
 

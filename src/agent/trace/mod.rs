@@ -2,7 +2,8 @@
 //!
 //! The readers are tolerant: unknown events and lines that are not JSON are kept as they are, a
 //! cut last line is normal, and nothing is an error. Shapes: codex `exec --json`, Claude Code
-//! `stream-json`, opencode `run --format json`, mini-swe-agent `traj.json`, plain text.
+//! `stream-json`, opencode `run --format json`, mini-swe-agent `traj.json`,
+//! SWE-agent `.traj`, OpenHands events, plain text.
 
 mod claude;
 mod codex;
@@ -11,16 +12,23 @@ mod document;
 mod entry;
 mod facts;
 mod json;
+mod lossy;
 mod mini;
 mod opencode;
+mod openhands;
+mod openhands_sdk;
+mod openhands_v0;
 mod reader;
+mod rollout;
 mod shell;
 mod stream;
 mod summary;
+mod sweagent;
 
 pub use detect::{HEAD, detect};
 pub use entry::{EditKind, Entry, Kind, Progress, Role};
 pub use facts::{End, Facts};
 pub use reader::TraceReader;
+pub use rollout::rollout_usage;
 pub use stream::read;
 pub use summary::{Summary, TraceCommand, TraceDocument, TraceEdit, TraceUsage};

@@ -8,7 +8,7 @@ use crate::domain::submission::LogFormat;
 
 use super::entry::{Entry, Kind};
 use super::facts::Facts;
-use super::{claude, codex, document, json, opencode};
+use super::{claude, codex, document, json, opencode, openhands};
 
 /// A longer line is shown by its beginning and not parsed, so that memory stays bounded.
 const LONGEST_LINE: usize = 32 << 20;
@@ -19,6 +19,8 @@ const SHOWN: usize = 64 << 10;
 #[derive(Debug)]
 pub struct TraceReader {
     format: LogFormat,
+    /// Read as a whole.
+    document: bool,
     pending: Vec<u8>,
     /// Bytes of the line in hand beyond what is kept of it.
     lost: usize,
@@ -61,6 +63,10 @@ impl Out {
         self.open.remove(id)
     }
 
+    pub fn is_open(&self, id: &str) -> bool {
+        self.open.contains_key(id)
+    }
+
     /// Puts a completed entry in its place, or at the end where nothing was begun.
     pub fn close(&mut self, id: &str, entry: Entry) {
         match self.opened(id) {
@@ -85,9 +91,18 @@ impl TraceReader {
     pub fn new(format: LogFormat) -> Self {
         Self {
             format,
+            document: format.is_document(),
             pending: Vec::new(),
             lost: 0,
             out: Out::default(),
+        }
+    }
+
+    /// Of a log that turned out to be lines.
+    pub(super) fn lines(format: LogFormat) -> Self {
+        Self {
+            document: false,
+            ..Self::new(format)
         }
     }
 
@@ -103,10 +118,15 @@ impl TraceReader {
 
     /// New and replaced entries, each with its index.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<(usize, Entry)> {
-        if self.format == LogFormat::Mini {
+        if self.document {
             self.pending.extend_from_slice(bytes);
             return Vec::new();
         }
+        self.take(bytes);
+        self.out.drain()
+    }
+
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             self.gather(&rest[..end]);
@@ -114,12 +134,11 @@ impl TraceReader {
             rest = &rest[end + 1..];
         }
         self.gather(rest);
-        self.out.drain()
     }
 
     /// What stands after the last whole line, as it is now: shown, and replaced when it goes on.
     pub fn tail(&mut self) -> Vec<(usize, Entry)> {
-        if self.format == LogFormat::Mini {
+        if self.document {
             return self.whole();
         }
         if self.pending.is_empty() {
@@ -134,16 +153,20 @@ impl TraceReader {
 
     /// The log ends here: what is left is a line, or the piece of one.
     pub fn finish(&mut self) -> Vec<(usize, Entry)> {
-        if self.format == LogFormat::Mini {
+        if self.document {
             return self.whole();
         }
+        self.end();
+        self.out.drain()
+    }
+
+    pub(super) fn end(&mut self) {
         let left = String::from_utf8_lossy(&self.pending);
         let begun = self.format != LogFormat::Text && left.trim_start().starts_with('{');
         self.out.facts.cut = begun && (self.lost > 0 || json::parse(&left).is_none());
         if !self.pending.is_empty() {
             self.end_line();
         }
-        self.out.drain()
     }
 
     fn gather(&mut self, part: &[u8]) {
@@ -165,12 +188,11 @@ impl TraceReader {
         }
     }
 
-    /// mini rewrites its whole file after each step: it is read as a whole.
+    /// A document is rewritten as it grows (mini after each step): it is read as a whole.
     fn whole(&mut self) -> Vec<(usize, Entry)> {
-        let text = String::from_utf8_lossy(&self.pending);
         let mut out = Out::default();
         // a slice has no errors of its own
-        let _ = document::walk(text.as_bytes(), &mut out, &mut |_| {});
+        let _ = document::walk(self.pending.as_slice(), self.format, &mut out, &mut |_| {});
         let changes = out.drain();
         self.out = out;
         changes
@@ -195,7 +217,8 @@ impl TraceReader {
             LogFormat::Codex => codex::read(&value, &mut self.out),
             LogFormat::Claude => claude::read(&value, &mut self.out),
             LogFormat::Opencode => opencode::read(&value, &mut self.out),
-            LogFormat::Mini | LogFormat::Text => false,
+            LogFormat::Openhands => openhands::read(&value, &mut self.out),
+            LogFormat::Mini | LogFormat::SweAgent | LogFormat::Text => false,
         };
         if !known {
             self.out.push(raw(text));

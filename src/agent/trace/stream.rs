@@ -1,6 +1,6 @@
 //! A whole log from a source, piece by piece: memory holds a piece and the longest line.
 
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use crate::domain::submission::LogFormat;
 
@@ -17,10 +17,9 @@ pub fn read(
     format: LogFormat,
     each: &mut dyn FnMut(usize, Entry),
 ) -> io::Result<Facts> {
-    if format == LogFormat::Mini {
+    if format.is_document() {
         let mut out = Out::default();
-        let source = BufReader::with_capacity(PIECE, source);
-        document::walk(source, &mut out, &mut |out| {
+        document::walk(source, format, &mut out, &mut |out| {
             for (at, entry) in out.drain() {
                 each(at, entry);
             }

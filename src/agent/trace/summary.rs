@@ -213,6 +213,8 @@ impl Summary {
             LogFormat::Claude => Some("claude-code"),
             LogFormat::Opencode => Some("opencode"),
             LogFormat::Mini => Some("mini-swe-agent"),
+            LogFormat::SweAgent => Some("swe-agent"),
+            LogFormat::Openhands => Some("openhands"),
             LogFormat::Text => None,
         };
         TraceDocument {

@@ -1,8 +1,8 @@
 //! One log at a time: read on where it grows, read anew where it was rewritten.
 //!
 //! A stream is read piece by piece; the last bytes that were read are looked at again each time,
-//! so that a file that was rewritten is noticed. A trajectory (mini-swe-agent) is one document
-//! that changes as a whole: it is read whole when it was written to.
+//! so that a file that was rewritten is noticed. A trajectory (mini-swe-agent, SWE-agent, OpenHands)
+//! is one document that changes as a whole: it is read whole when it was written to.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ pub fn read_on(slot: &mut Option<Reading>, read: &Read<'_>, wish: &LogWish) -> A
         .take()
         .filter(|reading| reading.key == wish.key && !wish.restart);
     let mut reading = known.unwrap_or_else(|| Reading::new(wish));
-    let answer = if wish.format == LogFormat::Mini {
+    let answer = if wish.format.is_document() {
         reading.document(read, wish)
     } else {
         reading.stream(read, wish)

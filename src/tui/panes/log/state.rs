@@ -67,6 +67,8 @@ pub fn format_name(format: LogFormat) -> &'static str {
         LogFormat::Claude => "claude",
         LogFormat::Opencode => "opencode",
         LogFormat::Mini => "mini",
+        LogFormat::SweAgent => "sweagent",
+        LogFormat::Openhands => "openhands",
         LogFormat::Text => "text",
     }
 }
