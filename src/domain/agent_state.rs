@@ -3,7 +3,7 @@
 use super::event::PatchedFile;
 use super::run_state::RunState;
 use super::submission::LogFormat;
-use super::{AgentEnd, CaptureNote, Event, Level, NetworkMode};
+use super::{AgentEnd, CaptureNote, Event, Level, NetworkMode, Usage};
 
 /// An agent at work, or done.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct AgentState {
     pub refused: Vec<String>,
     /// Files, added and deleted lines so far, from its tree.
     pub changed: Option<(usize, usize, usize)>,
+    /// Tokens so far, where its stream does not tell them.
+    pub usage: Option<Usage>,
     pub end: Option<AgentEnd>,
     pub duration_s: Option<f64>,
 }
@@ -79,6 +81,7 @@ impl RunState {
                     network: *network,
                     refused: Vec::new(),
                     changed: None,
+                    usage: None,
                     end: None,
                     duration_s: None,
                 });
@@ -96,6 +99,11 @@ impl RunState {
             } => {
                 if let Some(agent) = &mut self.agent {
                     agent.changed = Some((*files, *added, *deleted));
+                }
+            }
+            Event::AgentUsage { usage } => {
+                if let Some(agent) = &mut self.agent {
+                    agent.usage = Some(*usage);
                 }
             }
             Event::AgentEnded {

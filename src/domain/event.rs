@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::submission::LogFormat;
 use super::{
     AgentEnd, CaptureNote, CaseId, CaseResult, Cause, EngineKind, Grade, NetworkMode, Subject,
-    Suite,
+    Suite, Usage,
 };
 
 /// Version of the journal's shape.
@@ -162,6 +162,10 @@ pub enum Event {
         files: usize,
         added: usize,
         deleted: usize,
+    },
+    /// Its tokens so far, out of its own record of the session, where its stream tells none.
+    AgentUsage {
+        usage: Usage,
     },
     AgentEnded {
         end: AgentEnd,

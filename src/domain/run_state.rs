@@ -231,6 +231,7 @@ impl RunState {
             Event::AgentStarted { .. }
             | Event::HostRefused { .. }
             | Event::AgentChanged { .. }
+            | Event::AgentUsage { .. }
             | Event::AgentEnded { .. }
             | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
             Event::PatchApplied {

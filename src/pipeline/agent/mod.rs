@@ -12,6 +12,7 @@ mod install;
 mod log;
 mod part;
 mod recording;
+mod rollout;
 mod site;
 mod stage;
 mod theirs;

@@ -37,6 +37,8 @@ const PROXY_PORT: u16 = 3128;
 pub(super) struct Site {
     pub agent: String,
     pub out: PathBuf,
+    /// Its home folder, outside.
+    pub home: PathBuf,
     /// Processes of ours beside the agent's own.
     pub helpers: u32,
     spec: SandboxSpec,
@@ -125,6 +127,7 @@ impl Site {
         Ok(Self {
             agent: plan.agent.name.clone(),
             out,
+            home,
             helpers: u32::from(plan.proxy.is_some()),
             _hold: plan.installed.hold,
             command: ProcessSpec {

@@ -1,5 +1,6 @@
 //! The agent at work: its own copy of base, its prompt, its limits, and what it says meanwhile.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use tokio::time::sleep_until;
 
 use super::changes::{Changes, Counts};
 use super::log::LogWriter;
+use super::rollout;
 use super::site::Site;
 use super::trajectory::Trajectory;
 use crate::agent::adapter::Redactor;
@@ -123,7 +125,7 @@ pub(super) async fn at_work(
     let fault = |e: std::io::Error| Stop::Fault(format!("the agent's log: {e}"));
     let look = sleep_until((since + LOOK).into());
     tokio::pin!(look);
-    let counter = Counter::start(ground, changes, recorder);
+    let counter = Counter::start(ground, &site.home, changes, recorder);
     let deadline = sleep_until((since + limit).into());
     tokio::pin!(deadline);
     let mut hit: Option<AgentEnd> = None;
@@ -226,19 +228,19 @@ async fn clear(
     }
 }
 
-/// Counts changed lines beside the agent, on a thread of its own; ends with this.
+/// Counts changed lines and looks for tokens beside the agent, on a thread of its own; ends with this.
 struct Counter {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Counter {
-    fn start(ground: &Ground, mut changes: Changes, recorder: &Recorder) -> Self {
+    fn start(ground: &Ground, home: &Path, mut changes: Changes, recorder: &Recorder) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (trees, recorder) = (Arc::clone(&ground.trees), recorder.clone());
-        let stopped = Arc::clone(&stop);
+        let (stopped, home) = (Arc::clone(&stop), home.to_path_buf());
         let thread = tokio::task::spawn_blocking(move || {
-            let mut told = Counts::default();
+            let (mut told, mut used) = (Counts::default(), None);
             while !stopped.load(Ordering::Relaxed) {
                 let begun = Instant::now();
                 let counts = changes.count(&trees.snapshot, trees.base);
@@ -249,6 +251,11 @@ impl Counter {
                         added: counts.added,
                         deleted: counts.deleted,
                     });
+                }
+                let usage = rollout::tokens(&home);
+                if let Some(usage) = usage.filter(|_| usage != used) {
+                    used = Some(usage);
+                    recorder.record(Event::AgentUsage { usage });
                 }
                 // at most a twentieth of a core
                 let until = begun + (begun.elapsed() * 20).max(COUNT);

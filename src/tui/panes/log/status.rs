@@ -48,7 +48,19 @@ pub fn draw(canvas: &mut Canvas<'_>) {
     let width = canvas.width().saturating_sub(2);
     let figures = app.log.figures.clone().unwrap_or_default();
     let deeds = deeds(canvas, &figures);
-    let tokens = tokens(canvas, figures.usage.as_ref());
+    // the log's own words first; else what the agent's record of its session tells
+    let told = figures.usage.clone().or_else(|| {
+        let usage = work(app)?.usage?;
+        Some(TraceUsage {
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            reasoning: usage.reasoning,
+            cost_usd: None,
+        })
+    });
+    let tokens = tokens(canvas, told.as_ref());
     if canvas.height() > 1 {
         let deeds = joined(canvas, deeds, width);
         canvas.put_at(0, 1, &deeds);
