@@ -128,7 +128,7 @@ pub enum EnvCommand {
     /// Which there are, which tasks use them, and when each was last used.
     List(Json),
     /// Build the environments of tasks, as a run would. All of them where none is named.
-    Build(CheckArgs),
+    Build(EnvBuildArgs),
     /// Read environments again: does each still hold what was sealed, and who else could change it?
     /// All of them where none is named.
     Check(EnvCheckArgs),
@@ -136,6 +136,18 @@ pub enum EnvCommand {
     Gc(EnvGcArgs),
     /// What environments and their cache take on disk, and what sharing saves.
     Usage(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct EnvBuildArgs {
+    /// Task ids; none: all.
+    #[arg(id = "task_ids", value_name = "TASK")]
+    pub tasks: Vec<String>,
+    /// For this machine's interpreter (local), or for the task's image (docker).
+    #[arg(long, default_value = "auto")]
+    pub engine: EngineChoice,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

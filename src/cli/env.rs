@@ -13,10 +13,11 @@ use super::env_words as words;
 use super::exit::{Exit, Failure};
 use super::follow::on_interrupt;
 use super::output;
-use crate::domain::Task;
 use crate::domain::task::EnvironmentKind;
+use crate::domain::{EngineChoice, Task};
 use crate::environment::keep::{self, Collect, Wanted};
 use crate::environment::{EnvironmentError, Request, prepare};
+use crate::pipeline::builder;
 
 /// `infradev env build`.
 #[derive(Serialize, JsonSchema)]
@@ -44,7 +45,7 @@ pub struct BuiltEnvironment {
 pub fn run(context: &Context, command: &EnvCommand) -> Result<Exit, Failure> {
     match command {
         EnvCommand::List(args) => list(context, args.json),
-        EnvCommand::Build(args) => build(context, &args.tasks, args.json),
+        EnvCommand::Build(args) => build(context, &args.tasks, args.engine, args.json),
         EnvCommand::Check(args) => check(context, args),
         EnvCommand::Gc(args) => gc(context, args),
         EnvCommand::Usage(args) => usage(context, args.json),
@@ -82,7 +83,12 @@ fn list(context: &Context, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-fn build(context: &Context, ids: &[String], json: bool) -> Result<Exit, Failure> {
+fn build(
+    context: &Context,
+    ids: &[String],
+    engine: EngineChoice,
+    json: bool,
+) -> Result<Exit, Failure> {
     let catalog = context.catalog()?;
     let home = context.home()?;
     let ids = if ids.is_empty() {
@@ -102,12 +108,17 @@ fn build(context: &Context, ids: &[String], json: bool) -> Result<Exit, Failure>
             true
         }
     })?;
+    // containers are driven on it while this thread waits for them
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|e| Failure::machinery(format!("no runtime: {e}")))?;
     let mut exit = Exit::Yes;
     let mut built = Vec::new();
     for task in &tasks {
         let spec = task.spec.environment.clone();
         let mut request = Request::new(spec, &task.dir, home.root());
         request.stop = Arc::clone(&stop);
+        let chosen = runtime.block_on(builder(engine, &home, task));
+        request.builder = chosen.map_err(Failure::input)?;
         let begun = Instant::now();
         let made = prepare(&request, &|progress| {
             let text = format!("{}: {progress}", task.id());

@@ -86,6 +86,18 @@ pub(super) async fn choose(
     Ok(chosen)
 }
 
+/// Where the environment of a task is built when no run asks for it; words where it cannot be.
+pub async fn builder(choice: EngineChoice, home: &Home, task: &Task) -> Result<Builder, String> {
+    if choice == EngineChoice::Local {
+        return Ok(Builder::Here);
+    }
+    match docker(home, &RunId("env build".into()), task).await {
+        Ok(chosen) => Ok(chosen.builder()),
+        Err(_) if choice == EngineChoice::Auto => Ok(Builder::Here),
+        Err(No::Input(why) | No::Fault(why)) => Err(why),
+    }
+}
+
 async fn docker(home: &Home, run: &RunId, task: &Task) -> Result<Chosen, No> {
     let spec = &task.spec.environment;
     if spec.kind == EnvironmentKind::Host {

@@ -32,5 +32,6 @@ mod worker;
 
 pub use check::{Applies, check_patches};
 pub use compare::Comparer;
+pub use engines::builder;
 pub use error::WorkError;
 pub use worker::work;
