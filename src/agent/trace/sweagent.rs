@@ -20,7 +20,9 @@ pub struct SweAgent {
     attempts: usize,
     inside: bool,
     steps: usize,
-    /// What happened was read from the messages, before the steps or without them.
+    /// The messages came before the steps: what was asked is told.
+    asked: bool,
+    /// And what happened too.
     from_messages: bool,
     /// The action in the messages that has no observation yet.
     waiting: bool,
@@ -77,7 +79,7 @@ impl Parts for SweAgent {
 impl SweAgent {
     fn step(&mut self, step: &Value, out: &mut Out) {
         self.steps += 1;
-        if self.steps == 1 {
+        if self.steps == 1 && !self.asked {
             // later steps repeat it; it was `messages` before 1.1
             let asked = step.get("query").or_else(|| step.get("messages"));
             for message in asked.and_then(Value::as_array).into_iter().flatten() {
@@ -106,10 +108,11 @@ impl SweAgent {
     }
 
     fn message(&mut self, item: &Value, out: &mut Out) {
-        self.from_messages = true;
+        self.asked = true;
         let body = item.get("content").map_or_else(String::new, flat);
         match text(item, "role") {
             "assistant" if !demo(item) => {
+                self.from_messages = true;
                 let thought = text(item, "thought").trim();
                 let said = if thought.is_empty() {
                     body.trim()
