@@ -92,7 +92,8 @@ fn check_v0(document: &TraceDocument) {
 }
 
 pub fn lines(events: &[Value]) -> String {
-    events.iter().map(|event| format!("{event}\n")).collect()
+    let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]

@@ -35,8 +35,7 @@ impl Parts for SweAgent {
             "attempts" if !self.inside => Part::Documents,
             "trajectory" if !copy && !self.from_messages => Part::Items,
             "history" if !copy && self.steps == 0 => Part::Items,
-            "info" => Part::Whole,
-            "replay_config" => Part::Whole,
+            "info" | "replay_config" => Part::Whole,
             _ => Part::Skip,
         }
     }
