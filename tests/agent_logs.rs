@@ -6,6 +6,8 @@
 mod command;
 #[path = "agent_logs/document.rs"]
 mod document;
+#[path = "agent_logs/openhands.rs"]
+mod openhands;
 #[path = "agent_logs/properties.rs"]
 mod properties;
 #[path = "agent_logs/trajectories.rs"]

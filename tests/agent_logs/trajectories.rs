@@ -1,4 +1,4 @@
-//! SWE-agent and OpenHands: the shapes that their sources give, whole and cut.
+//! SWE-agent: the shapes that its source gives; and, with OpenHands, logs that are cut.
 
 use infradev::agent::trace::{
     self, End, Entry, Kind, Role, Summary, TraceDocument, TraceReader, detect,
@@ -6,7 +6,9 @@ use infradev::agent::trace::{
 use infradev::domain::submission::LogFormat;
 use serde_json::{Value, json};
 
-fn entries(log: &[u8], format: LogFormat) -> Vec<Entry> {
+use super::openhands::{lines, sdk, v0};
+
+pub fn entries(log: &[u8], format: LogFormat) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     trace::read(log, format, &mut |at, entry| {
         if at < all.len() {
@@ -20,7 +22,7 @@ fn entries(log: &[u8], format: LogFormat) -> Vec<Entry> {
     all
 }
 
-fn whole(log: &[u8], format: LogFormat) -> TraceDocument {
+pub fn whole(log: &[u8], format: LogFormat) -> TraceDocument {
     let mut summary = Summary::new(format);
     let facts = trace::read(log, format, &mut |at, entry| summary.take(at, &entry)).unwrap();
     let document = summary.document(facts);
@@ -39,24 +41,24 @@ fn whole(log: &[u8], format: LogFormat) -> TraceDocument {
 }
 
 /// As the content tells the format.
-fn found(log: &str, format: LogFormat) -> TraceDocument {
+pub fn found(log: &str, format: LogFormat) -> TraceDocument {
     assert_eq!(detect(log.as_bytes()), Some(format), "{log}");
     whole(log.as_bytes(), format)
 }
 
-fn commands(document: &TraceDocument) -> Vec<(&str, Option<i64>, bool)> {
+pub fn commands(document: &TraceDocument) -> Vec<(&str, Option<i64>, bool)> {
     let all = document.commands.iter();
     all.map(|c| (c.command.as_str(), c.exit_code, c.finished))
         .collect()
 }
 
-fn edits(document: &TraceDocument) -> Vec<String> {
+pub fn edits(document: &TraceDocument) -> Vec<String> {
     let all = document.edits.iter();
     all.map(|e| format!("{:?} {}", e.kind, e.path)).collect()
 }
 
 /// Input, cache reads, cache writes, output, reasoning.
-fn tokens(document: &TraceDocument) -> ([u64; 5], Option<f64>) {
+pub fn tokens(document: &TraceDocument) -> ([u64; 5], Option<f64>) {
     let u = document.usage.as_ref().unwrap();
     (
         [u.input, u.cache_read, u.cache_write, u.output, u.reasoning],
@@ -73,10 +75,19 @@ fn step(action: &str, observation: &str) -> Value {
 }
 
 fn attempt(status: &str, sent: u64, steps: &[Value]) -> Value {
-    json!({"trajectory": steps, "history": [{"role": "system", "content": "be good"}],
+    json!({"trajectory": steps, "history": [{"role": "system", "content": "be good"},
+            {"role": "user", "content": "fix it"}],
         "info": {"exit_status": status, "submission": "diff", "model_stats": {"instance_cost": 0.25,
             "tokens_sent": sent, "tokens_received": 90, "api_calls": 3}},
         "replay_config": json!({"agent": {"model": {"name": "gpt-x"}}}).to_string(), "environment": "swe_main"})
+}
+
+/// With the steps before the messages, as the program orders them.
+fn as_written(log: &Value) -> String {
+    let mut rest = log.clone();
+    let steps = rest.as_object_mut().unwrap().remove("trajectory").unwrap();
+    let rest = rest.to_string();
+    format!("{{\"trajectory\":{steps},{}", &rest[1..])
 }
 
 #[test]
@@ -113,18 +124,15 @@ fn sweagent_steps_and_its_totals() {
             (End::Completed, 5, 0)
         );
     }
-    let all = entries(log.to_string().as_bytes(), LogFormat::SweAgent);
-    let said: Vec<_> = all
-        .iter()
-        .filter_map(|entry| match &entry.kind {
+    for text in [as_written(&log), log.to_string()] {
+        let all = entries(text.as_bytes(), LogFormat::SweAgent);
+        let said = all.iter().filter_map(|entry| match &entry.kind {
             Kind::Message { role, text } if *role != Role::Agent => Some(text.as_str()),
             _ => None,
-        })
-        .collect();
-    assert_eq!(
-        said,
-        ["be good", "fix it", "Your output could not be parsed"]
-    );
+        });
+        let told = ["be good", "fix it", "Your output could not be parsed"];
+        assert_eq!(said.collect::<Vec<_>>(), told);
+    }
 }
 
 #[test]
@@ -168,259 +176,8 @@ fn sweagent_without_steps_is_read_from_its_messages() {
     assert_eq!((document.messages, &document.usage), (2, &None));
 }
 
-fn v0() -> Vec<Value> {
-    let metrics = |cost: f64, prompt: u64, completion: u64| {
-        json!({"accumulated_cost": cost, "accumulated_token_usage": {"prompt_tokens": prompt,
-            "completion_tokens": completion, "cache_read_tokens": 600, "cache_write_tokens": 100,
-            "reasoning_tokens": 10}, "costs": [], "token_usages": []})
-    };
-    let event = |id: u64, source: &str, rest: Value| {
-        let mut event = json!({"id": id, "timestamp": format!("2026-01-01T00:00:0{id}.500000"),
-            "source": source, "message": "m"});
-        for (key, value) in rest.as_object().unwrap() {
-            event[key] = value.clone();
-        }
-        event
-    };
-    vec![
-        event(
-            0,
-            "user",
-            json!({"action": "message", "args": {"content": "fix it"}}),
-        ),
-        event(
-            1,
-            "agent",
-            json!({"action": "run", "args": {"command": "make", "thought": "I build"},
-            "tool_call_metadata": {"tool_call_id": "c", "model_response": {"model": "claude-x"}},
-            "llm_metrics": metrics(0.25, 1000, 50)}),
-        ),
-        event(
-            2,
-            "agent",
-            json!({"observation": "run", "cause": 1, "content": "no rule",
-            "extras": {"command": "make", "metadata": {"exit_code": 2}}}),
-        ),
-        event(
-            3,
-            "agent",
-            json!({"action": "edit", "args": {"path": "/r/a.py", "command": "create",
-            "file_text": "x"}, "llm_metrics": metrics(0.5, 2500, 90)}),
-        ),
-        event(
-            4,
-            "agent",
-            json!({"observation": "edit", "cause": 3, "content": "done", "extras": {}}),
-        ),
-        event(
-            5,
-            "agent",
-            json!({"action": "run", "args": {"command": "sleep 99"},
-            "llm_metrics": metrics(0.5, 2500, 90)}),
-        ),
-        event(
-            6,
-            "agent",
-            json!({"observation": "run", "cause": 5, "content": "still",
-            "extras": {"metadata": {"exit_code": -1}}}),
-        ),
-        event(
-            7,
-            "environment",
-            json!({"observation": "new_kind", "content": "?"}),
-        ),
-        event(
-            8,
-            "agent",
-            json!({"action": "finish", "args": {"final_thought": "all done"}}),
-        ),
-    ]
-}
-
-fn check_v0(document: &TraceDocument) {
-    assert_eq!(
-        commands(document),
-        [("make", Some(2), true), ("sleep 99", None, false)]
-    );
-    assert_eq!(document.commands[0].duration_s, Some(1.0));
-    assert_eq!(edits(document), ["Add /r/a.py"]);
-    assert_eq!(tokens(document), ([1800, 600, 100, 80, 10], Some(0.5)));
-    assert_eq!(document.model.as_deref(), Some("claude-x"));
-    assert_eq!(document.r#final.as_deref(), Some("all done"));
-    assert_eq!(
-        (document.end, document.errors.len(), document.unparsed_lines),
-        (End::Completed, 0, 0)
-    );
-}
-
-fn lines(events: &[Value]) -> String {
-    events.iter().map(|event| format!("{event}\n")).collect()
-}
-
 #[test]
-fn openhands_events_in_every_wrapping() {
-    let events = v0();
-    let list = json!(events);
-    let row = json!({"instance_id": "a__b-1", "test_result": {"git_patch": ""}, "instruction": "",
-        "metadata": {}, "history": events, "metrics": {"accumulated_cost": 0.5}, "error": null});
-    let pairs = json!({"instance_id": "a", "history": [[events[0], null], [events[1], events[2]]]});
-    for log in [
-        lines(&events),
-        list.to_string(),
-        serde_json::to_string_pretty(&list).unwrap(),
-        row.to_string(),
-        serde_json::to_string_pretty(&row).unwrap(),
-        json!({"trajectory": events}).to_string(),
-    ] {
-        check_v0(&found(&log, LogFormat::Openhands));
-    }
-    let raw = |entry: &&Entry| matches!(entry.kind, Kind::Raw { .. });
-    let all = entries(lines(&events).as_bytes(), LogFormat::Openhands);
-    assert_eq!(all.iter().filter(raw).count(), 1, "the kind that is new");
-    assert_eq!(all[0].at_s, Some(1_767_225_600.5));
-
-    let document = found(&pairs.to_string(), LogFormat::Openhands);
-    assert_eq!(commands(&document), [("make", Some(2), true)]);
-    let one = serde_json::to_string_pretty(&events[1]).unwrap();
-    let document = found(&one, LogFormat::Openhands);
-    assert_eq!(commands(&document), [("make", None, false)]);
-
-    let two = format!("{row}\n{row}\n");
-    let document = found(&two, LogFormat::Openhands);
-    assert_eq!(tokens(&document), ([3600, 1200, 200, 160, 20], Some(1.0)));
-}
-
-fn sdk() -> Vec<Value> {
-    let base = |kind: &str, source: &str| json!({"kind": kind, "id": kind, "timestamp": "2026-01-01T00:00:00", "source": source});
-    let event = |kind: &str, source: &str, rest: Value| {
-        let mut event = base(kind, source);
-        for (key, value) in rest.as_object().unwrap() {
-            event[key] = value.clone();
-        }
-        event
-    };
-    let call = |id: &str, name: &str, rest: Value| {
-        let mut event = event(
-            "ActionEvent",
-            "agent",
-            json!({"tool_name": name, "tool_call_id": id,
-            "thought": [{"type": "text", "text": "look"}], "reasoning_content": "hm"}),
-        );
-        for (key, value) in rest.as_object().unwrap() {
-            event[key] = value.clone();
-        }
-        event
-    };
-    let seen = |id: &str, observation: Value| {
-        event(
-            "ObservationEvent",
-            "environment",
-            json!({"tool_name": "terminal", "tool_call_id": id, "observation": observation, "action_id": "ActionEvent"}),
-        )
-    };
-    let stats = |prompt: u64| {
-        let metrics = |prompt: u64| {
-            json!({"accumulated_cost": 0.125, "accumulated_token_usage":
-            {"prompt_tokens": prompt, "completion_tokens": 50, "cache_read_tokens": 300}})
-        };
-        event(
-            "ConversationStateUpdateEvent",
-            "environment",
-            json!({"key": "stats", "value": {"usage_to_metrics": {"agent": metrics(prompt), "condenser": metrics(400)}}}),
-        )
-    };
-    vec![
-        event(
-            "SystemPromptEvent",
-            "agent",
-            json!({"system_prompt": {"type": "text", "text": "be good"}, "tools": []}),
-        ),
-        event(
-            "MessageEvent",
-            "user",
-            json!({"llm_message": {"role": "user", "content": [{"type": "text", "text": "fix"}]}}),
-        ),
-        // an action that is only in the call
-        call(
-            "c1",
-            "terminal",
-            json!({"tool_call": {"id": "c1", "name": "terminal", "arguments": "{\"command\":\"ls\"}"}}),
-        ),
-        seen(
-            "c1",
-            json!({"kind": "TerminalObservation", "content": [{"type": "text", "text": "a"}], "is_error": false, "exit_code": 0}),
-        ),
-        stats(1000),
-        call(
-            "c2",
-            "file_editor",
-            json!({"action": {"kind": "FileEditorAction", "command": "str_replace", "path": "/r/a.py", "old_str": "x", "new_str": "y"}}),
-        ),
-        seen(
-            "c2",
-            json!({"content": [{"type": "text", "text": "edited"}]}),
-        ),
-        call(
-            "c3",
-            "terminal",
-            json!({"action": {"kind": "TerminalAction", "command": "boom"}}),
-        ),
-        event(
-            "AgentErrorEvent",
-            "agent",
-            json!({"error": "bad call", "tool_name": "terminal", "tool_call_id": "c3"}),
-        ),
-        event("StreamingDeltaEvent", "agent", json!({"content": "x"})),
-        event("NewEvent", "agent", json!({})),
-        stats(1500),
-        event(
-            "ACPToolCallEvent",
-            "agent",
-            json!({"tool_call_id": "p", "status": "in_progress", "tool_kind": "execute", "raw_input": {"command": "date"}}),
-        ),
-        event(
-            "ACPToolCallEvent",
-            "agent",
-            json!({"tool_call_id": "p", "status": "completed", "tool_kind": "execute", "raw_input": {"command": "date"}}),
-        ),
-        call(
-            "c4",
-            "finish",
-            json!({"action": {"kind": "FinishAction", "message": "all done"}}),
-        ),
-    ]
-}
-
-#[test]
-fn openhands_sdk_events() {
-    let mut events = sdk();
-    let document = found(&lines(&events), LogFormat::Openhands);
-    assert_eq!(
-        commands(&document),
-        [
-            ("ls", Some(0), true),
-            ("boom", None, true),
-            ("date", None, true)
-        ]
-    );
-    assert_eq!(edits(&document), ["Update /r/a.py"]);
-    assert_eq!(tokens(&document), ([1300, 600, 0, 100, 0], Some(0.25)));
-    assert_eq!((document.end, document.errors.len()), (End::Completed, 0));
-    assert_eq!(document.r#final.as_deref(), Some("all done"));
-    assert_eq!(
-        document,
-        found(&json!(events).to_string(), LogFormat::Openhands)
-    );
-
-    events.push(json!({"kind": "ConversationErrorEvent", "source": "environment", "code": "LLMError", "detail": "no money"}));
-    let log = format!("noise of a shell\n{}", lines(&events));
-    let document = found(&log, LogFormat::Openhands);
-    assert_eq!((document.end, document.unparsed_lines), (End::Error, 1));
-    assert_eq!(document.errors, ["LLMError: no money"]);
-}
-
-#[test]
-fn a_cut_one_keeps_what_came_before_at_every_byte() {
+fn a_cut_one_keeps_what_came_before_wherever_it_is() {
     let swe = attempt("submitted", 9, &[step("ls", "a"), step("cat é", "b")]);
     let retry = json!({"attempts": [swe, swe]});
     for (log, format, all) in [
@@ -431,7 +188,7 @@ fn a_cut_one_keeps_what_came_before_at_every_byte() {
         (lines(&sdk()), LogFormat::Openhands, 3),
     ] {
         let mut most = 0;
-        for cut in 0..log.len() {
+        for cut in (0..log.len()).step_by(5) {
             let document = whole(&log.as_bytes()[..cut], format);
             let now = document.commands.len();
             assert!((most..=all).contains(&now), "{now} at {cut} of {log}");

@@ -16,6 +16,9 @@ use super::openhands_sdk;
 use super::openhands_v0;
 use super::reader::Out;
 
+/// Under these keys a document has its events.
+const LISTS: [&str; 3] = ["history", "trajectory", "events"];
+
 /// A document with events as it is walked through.
 #[derive(Debug, Default)]
 pub struct Openhands {
@@ -27,7 +30,7 @@ pub struct Openhands {
 impl Parts for Openhands {
     fn part(&mut self, key: &str, _out: &mut Out) -> Part {
         match key {
-            "history" | "trajectory" | "events" => {
+            key if LISTS.contains(&key) => {
                 self.lists = true;
                 Part::Items
             }
@@ -57,7 +60,8 @@ impl Parts for Openhands {
 
 /// One line of a stream: an event, or a row with all events of an instance.
 pub fn read(value: &Value, out: &mut Out) -> bool {
-    let Some(history) = value.get("history").and_then(Value::as_array) else {
+    let mut lists = LISTS.iter().filter_map(|key| value.get(key));
+    let Some(history) = lists.find_map(Value::as_array) else {
         return event(value, out);
     };
     // each row counts from the beginning

@@ -66,16 +66,12 @@ fn read_action(action: &str, event: &Value, at_s: Option<f64>, out: &mut Out) ->
             out.push(Entry::new(at_s, Kind::Error { text }));
             return true;
         }
-        "condensation" | "condensation_request" | "start_hook" => {
+        "condensation" | "condensation_request" | "pause" | "resume" | "stop" => {
             notice(Level::Info, action.to_owned(), at_s, out);
             return true;
         }
         // its observation tells it
         "change_agent_state" | "null" => return true,
-        "pause" | "resume" | "stop" => {
-            notice(Level::Info, action.to_owned(), at_s, out);
-            return true;
-        }
         "run" => Kind::Command {
             command: owned(args, "command"),
             output: String::new(),

@@ -20,7 +20,9 @@ pub struct SweAgent {
     attempts: usize,
     inside: bool,
     steps: usize,
-    /// What happened was read from the messages, before the steps or without them.
+    /// The messages came before the steps: what was asked is told.
+    asked: bool,
+    /// And what happened too.
     from_messages: bool,
     /// The action in the messages that has no observation yet.
     waiting: bool,
@@ -33,8 +35,7 @@ impl Parts for SweAgent {
             "attempts" if !self.inside => Part::Documents,
             "trajectory" if !copy && !self.from_messages => Part::Items,
             "history" if !copy && self.steps == 0 => Part::Items,
-            "info" => Part::Whole,
-            "replay_config" => Part::Whole,
+            "info" | "replay_config" => Part::Whole,
             _ => Part::Skip,
         }
     }
@@ -77,7 +78,7 @@ impl Parts for SweAgent {
 impl SweAgent {
     fn step(&mut self, step: &Value, out: &mut Out) {
         self.steps += 1;
-        if self.steps == 1 {
+        if self.steps == 1 && !self.asked {
             // later steps repeat it; it was `messages` before 1.1
             let asked = step.get("query").or_else(|| step.get("messages"));
             for message in asked.and_then(Value::as_array).into_iter().flatten() {
@@ -106,10 +107,11 @@ impl SweAgent {
     }
 
     fn message(&mut self, item: &Value, out: &mut Out) {
-        self.from_messages = true;
+        self.asked = true;
         let body = item.get("content").map_or_else(String::new, flat);
         match text(item, "role") {
             "assistant" if !demo(item) => {
+                self.from_messages = true;
                 let thought = text(item, "thought").trim();
                 let said = if thought.is_empty() {
                     body.trim()
