@@ -82,7 +82,7 @@ mod tests {
         assert!(!trajectory.follow(keep).unwrap());
         std::fs::write(&from, "{\"a\":1,\"b\":2}").unwrap();
         assert!(trajectory.follow(|b| b.to_ascii_uppercase()).unwrap());
-        assert_eq!(std::fs::read_to_string(&to).unwrap(), "{\"A\":1,\"B");
+        assert_eq!(std::fs::read_to_string(&to).unwrap(), "{\"A\":1,\"B\"");
         assert_eq!((trajectory.bytes, trajectory.dropped), (10, 3));
         let secret = dir.path().join("secret");
         std::fs::write(&secret, "s").unwrap();
