@@ -109,7 +109,7 @@ impl Tiny {
             &home(),
             &self.tasks,
             "tiny",
-            &["--patch", path.to_str().unwrap()],
+            &["--engine", "local", "--patch", path.to_str().unwrap()],
         )
     }
 }
@@ -322,7 +322,6 @@ fn exit_codes_tell_whose_fault_it_is() {
         &["grade", "tiny", "--submission", "nobody"],
         &["grade", "tiny"],
         &["grade", "tiny", "--gold", "--base"],
-        &["grade", "tiny", "--gold", "--engine", "docker"],
         &["cancel", "no-such-run"],
         &["check", "nothing"],
         &["--colour"],
@@ -339,6 +338,14 @@ fn exit_codes_tell_whose_fault_it_is() {
             "{args:?}"
         );
     }
+    let no_daemon = infradev(&home(), &tiny.tasks)
+        .args(["grade", "tiny", "--gold", "--engine", "docker"])
+        .env("DOCKER_HOST", "unix:///nowhere/docker.sock")
+        .output()
+        .unwrap();
+    assert_eq!(code(&no_daemon), 2);
+    let said = String::from_utf8_lossy(&no_daemon.stderr);
+    assert!(said.contains("/nowhere/docker.sock"), "{said}");
     let wrong_home = infradev(Path::new("/dev/null"), &tiny.tasks)
         .arg("runs")
         .output()
