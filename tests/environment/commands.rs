@@ -61,14 +61,14 @@ fn environments_are_built_listed_checked_counted_and_collected() {
         progress.contains("one: environment: install: "),
         "{progress}"
     );
-    let (code, built) = json(&place, &["build", "one", "two"]);
+    let (code, built) = json(&place, &["build", "--engine", "local", "one", "two"]);
     assert_eq!((code, &built["ok"]), (0, &Value::Bool(true)));
     let rows = built["tasks"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["built"] == false), "{built}");
     let hash = rows[0]["hash"].as_str().unwrap();
 
     // one that cannot be built does not hide the others
-    let (code, built) = json(&place, &["build"]);
+    let (code, built) = json(&place, &["build", "--engine", "local"]);
     assert_eq!((code, &built["ok"]), (2, &Value::Bool(false)));
     let bad = &built["tasks"][0];
     assert_eq!((&bad["task"], &bad["hash"]), (&"bad".into(), &Value::Null));
@@ -116,7 +116,7 @@ fn environments_are_built_listed_checked_counted_and_collected() {
         (code, document["discarded"].as_array().unwrap().len()),
         (1, 1)
     );
-    let (code, document) = json(&place, &["build", "one"]);
+    let (code, document) = json(&place, &["build", "--engine", "local", "one"]);
     assert_eq!(
         (code, &document["tasks"][0]["built"]),
         (0, &Value::Bool(true))
@@ -166,7 +166,7 @@ fn ctrl_c_stops_a_build_and_leaves_nothing_half_usable() {
         .arg(place.home())
         .arg("--tasks")
         .arg(place.folder.path().join("tasks"))
-        .args(["env", "build", "one"])
+        .args(["env", "build", "one", "--engine", "local"])
         .envs(&request.host_env)
         .stderr(std::process::Stdio::null())
         .spawn()
@@ -182,7 +182,7 @@ fn ctrl_c_stops_a_build_and_leaves_nothing_half_usable() {
         code == 0 && rows.iter().all(|row| row["state"] == "unfinished"),
         "{listed}"
     );
-    let (code, _) = json(&place, &["build", "one"]);
+    let (code, _) = json(&place, &["build", "--engine", "local", "one"]);
     assert_eq!(code, 0);
 }
 
