@@ -50,9 +50,14 @@ impl Proxy {
         hosts: Hosts,
         refused: impl Fn(&str) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt;
         use std::os::unix::fs::PermissionsExt;
-        std::fs::create_dir_all(folder)?;
+        // others see nothing of it: the sandbox's mount begins inside
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o711).create(folder)?;
         let socket = folder.join(SOCKET);
+        // a killed worker's
+        let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket)?;
         // a sandbox runs under another user
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;

@@ -14,6 +14,8 @@ pub struct RunState {
     pub first_at_s: Option<f64>,
     pub last_at_s: Option<f64>,
     pub engine: Option<EngineKind>,
+    /// The engine of the attempt before this one, whose suites are kept.
+    pub earlier_engine: Option<EngineKind>,
     pub stage: Option<(Stage, Subject)>,
     /// When that stage began.
     pub stage_since_s: Option<f64>,
@@ -117,6 +119,7 @@ impl RunState {
                     twins: std::mem::take(&mut self.twins),
                     agent: self.agent.take().filter(|_| self.captured.is_some()),
                     captured: self.captured.take(),
+                    earlier_engine: self.engine,
                     suites,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),

@@ -62,6 +62,8 @@ async fn on_ground(
         None => AgentTold::default(),
     };
     (duration.agent, duration.capture) = (agent.agent, agent.capture);
+    let nothing = RunState::default();
+    let kept = if agent.fresh { &nothing } else { kept };
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
         task: manifest.task.clone(),
@@ -143,7 +145,9 @@ async fn run_all(
     for suite in observed.suites.clone() {
         let stage = stage_of(suite);
         // on GPUs it is measured afresh: they may have been others, or on their way out
-        let kept = ground.gpu_type().is_none().then_some(kept);
+        let kept = (ground.gpu_type().is_none()
+            && kept.earlier_engine == Some(ground.engine_kind()))
+        .then_some(kept);
         if let Some(done) = kept.and_then(|kept| already_done(kept, suite)) {
             recorder.say(
                 crate::domain::Level::Info,

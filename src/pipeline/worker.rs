@@ -7,7 +7,7 @@ use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
 use super::{calibrate, grade};
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, Grade, Manifest, Work};
+use crate::domain::{Event, Grade, Level, Manifest, Work, hex};
 use crate::engine::docker::all_gone;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch};
 
@@ -91,7 +91,10 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
             3
         }
     };
-    remove_scratch(run)?;
+    if let Err(error) = remove_scratch(run) {
+        // the verdict stands
+        recorder.say(Level::Warn, error.to_string());
+    }
     recorder.record(Event::RunFinished { exit: code });
     recorder.close()?;
     Summary::keep(run)?;
@@ -116,12 +119,45 @@ async fn execute(
     }
 }
 
+/// Removes what an attempt left half-done. What cannot be removed (a tree deeper than descriptors
+/// last, somebody else's files) is put aside, so that it never stands in the way of the next.
 fn remove_scratch(run: &RunDir) -> Result<(), WorkError> {
     let path = run.scratch_path();
-    match std::fs::remove_dir_all(&path) {
-        Ok(()) => Ok(()),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(StoreError::Io { path, source }.into()),
+    let Err(first) = std::fs::remove_dir_all(&path) else {
+        return Ok(());
+    };
+    if first.kind() == std::io::ErrorKind::NotFound {
+        return Ok(());
+    }
+    make_writable(&path);
+    if std::fs::remove_dir_all(&path).is_ok() {
+        return Ok(());
+    }
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes).ok();
+    let aside = path.with_file_name(format!("scratch-left-{}", hex(&bytes)));
+    std::fs::rename(&path, aside).map_err(|_| {
+        let source = first;
+        StoreError::Io { path, source }.into()
+    })
+}
+
+/// Folders without their write permission keep what is in them.
+fn make_writable(root: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
+        let plain = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
+        if !plain {
+            continue;
+        }
+        let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        pending.extend(
+            entries
+                .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
+                .map(|e| e.path()),
+        );
     }
 }
 

@@ -69,35 +69,44 @@ impl Redactor {
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Returns what is held back: nothing at the end.
-    fn replace<'t>(&self, mut text: &'t [u8], end: bool, out: &mut Vec<u8>) -> &'t [u8] {
+    /// Returns what is held back: nothing at the end. One pass for each secret, whatever the text:
+    /// where it is found next is looked for again only behind its last place.
+    fn replace<'t>(&self, text: &'t [u8], end: bool, out: &mut Vec<u8>) -> &'t [u8] {
+        let open = if end { text.len() } else { self.open(text) };
+        let after = |secret: &[u8], from: usize| {
+            memchr::memmem::find(&text[from..], secret).map(|at| from + at)
+        };
+        let mut next: Vec<Option<usize>> = self
+            .secrets
+            .iter()
+            .map(|(secret, _)| after(secret, 0))
+            .collect();
+        let mut from = 0;
         loop {
-            let found = self.first(text);
-            let open = if end { text.len() } else { self.open(text) };
-            match found {
+            for (place, (secret, _)) in next.iter_mut().zip(&self.secrets) {
+                if place.is_some_and(|at| at < from) {
+                    *place = after(secret, from);
+                }
+            }
+            // the first one; of those that begin there the longest, which stands first
+            let first = (0..next.len())
+                .filter_map(|n| Some((next[n]?, n)))
+                .min_by_key(|found| *found);
+            match first {
                 // a longer secret may begin at the same place, or before
-                Some((at, secret, name)) if at < open => {
-                    out.extend_from_slice(&text[..at]);
+                Some((at, n)) if at < open => {
+                    let (secret, name) = &self.secrets[n];
+                    out.extend_from_slice(&text[from..at]);
                     out.extend_from_slice(name);
-                    text = &text[at + secret.len()..];
+                    from = at + secret.len();
                 }
                 _ => {
-                    out.extend_from_slice(&text[..open]);
+                    let open = open.max(from);
+                    out.extend_from_slice(&text[from..open]);
                     return &text[open..];
                 }
             }
         }
-    }
-
-    /// The first secret, the longest of those that begin there.
-    fn first(&self, text: &[u8]) -> Option<(usize, &[u8], &[u8])> {
-        self.secrets
-            .iter()
-            .filter_map(|(secret, name)| {
-                let at = memchr::memmem::find(text, secret)?;
-                Some((at, secret.as_slice(), name.as_slice()))
-            })
-            .min_by_key(|(at, secret, _)| (*at, usize::MAX - secret.len()))
     }
 
     /// Where the end of `text` could be the beginning of a secret.

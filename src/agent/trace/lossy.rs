@@ -78,6 +78,7 @@ impl<R: Read> Read for Lossy<R> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     struct ByOne<'a>(&'a [u8]);

@@ -14,7 +14,7 @@ use crate::domain::agent::InstallSpec;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
 use crate::domain::{Level, hex};
 use crate::engine::{Access, Limits, Mount, Network, ProcessSpec, SandboxSpec, User};
-use crate::environment::Hold;
+use crate::environment::{Hold, Package};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::one_process::to_its_end;
@@ -32,6 +32,7 @@ pub(super) struct Installed {
     /// `{install}`, inside as outside.
     pub folder: Option<PathBuf>,
     pub mounts: Vec<Mount>,
+    pub packages: Vec<Package>,
     /// Keeps a shared environment from being collected meanwhile.
     pub hold: Option<Hold>,
 }
@@ -77,6 +78,7 @@ async fn locked(
     Ok(Installed {
         folder: venv.map(Path::to_path_buf),
         mounts: environment.mounts.clone(),
+        packages: environment.packages.clone(),
         hold: Some(environment.hold),
     })
 }
@@ -109,6 +111,7 @@ async fn scripted(
             access: Access::ReadOnly,
         }],
         folder: Some(folder.clone()),
+        packages: Vec::new(),
         hold: None,
     };
     if folder.join(READY).is_file() {

@@ -19,7 +19,7 @@ use crate::agent::proxy::Proxy;
 use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
 use crate::domain::{AgentOrder, AgentSpec, Badge, Event, Level, NetworkMode, Stage, Subject, hex};
-use crate::environment;
+use crate::environment::{self, Package};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::Ground;
@@ -35,6 +35,8 @@ const LONGEST_FOLDER: usize = 90;
 /// What the agent's part adds to a grade.
 #[derive(Debug, Default)]
 pub(in crate::pipeline) struct Told {
+    /// It worked in this attempt: what an earlier one graded is of another patch.
+    pub fresh: bool,
     pub badges: Vec<Badge>,
     /// Seconds.
     pub agent: f64,
@@ -65,11 +67,18 @@ pub(in crate::pipeline) async fn agent_part(
     worked?;
     let agent = timer.stop();
     let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
-    capture(ground, &tree, recorder).await?;
+    let secrets = Passed::resolve(&read(&ground.run.agent_path())?, |name| {
+        std::env::var_os(name)
+    });
+    let secrets = secrets
+        .map(|passed| Redactor::new(&passed))
+        .unwrap_or_default();
+    capture(ground, &tree, &secrets, recorder).await?;
     let capture = timer.stop();
     told(
         &ground.run,
         Told {
+            fresh: true,
             agent,
             capture,
             ..Told::default()
@@ -105,8 +114,15 @@ async fn work(
     let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
     let hosts = allow_list(&agent, &passed).map_err(input)?;
     lay(ground, tree).await?;
-    leaks(ground, network, tree)?;
+    let own = &ground.environment.packages;
+    leaks("the environment", own, network, tree)?;
     let installed = install(home, ground, &agent, recorder).await?;
+    leaks(
+        "the agent's installation",
+        &installed.packages,
+        network,
+        tree,
+    )?;
     let changes = Changes::since(tree);
     let recording = match &order.replay {
         Some(replay) => {
@@ -121,10 +137,12 @@ async fn work(
     };
     let proxy = match network {
         NetworkMode::AllowList => {
-            let folder = proxy_folder(ground);
+            let folder = proxy_folder(ground)?;
             let recorder = recorder.clone();
+            let secrets = Redactor::new(&passed);
             let refused = move |host: &str| {
-                recorder.record(Event::HostRefused { host: host.into() });
+                let host = secrets.text(host);
+                recorder.record(Event::HostRefused { host });
             };
             let proxy = Proxy::start(&folder, hosts.clone(), refused);
             Some(proxy.map_err(|e| Stop::Fault(format!("the proxy: {e}")))?)
@@ -165,15 +183,15 @@ async fn work(
 }
 
 /// What an agent could read the solution from is refused before it costs anything. `tree`: base.
-fn leaks(ground: &Ground, network: NetworkMode, tree: &Path) -> Result<(), Stop> {
+fn leaks(what: &str, packages: &[Package], network: NetworkMode, tree: &Path) -> Result<(), Stop> {
     if network == NetworkMode::Open {
         return Ok(());
     }
-    match environment::holds_project(&ground.environment.packages, tree).first() {
+    match environment::holds_project(packages, tree).first() {
         None => Ok(()),
         Some(held) => Err(Stop::Input(format!(
-            "the environment holds {} {}, the task's own project ({}): an agent could read another \
-             release of it; take it out of the task's requirements",
+            "{what} holds {} {}, the task's own project ({}): an agent could read another release of \
+             it; take it out of the requirements",
             held.package.name,
             held.package.version,
             held.named_in.display()
@@ -182,12 +200,14 @@ fn leaks(ground: &Ground, network: NetworkMode, tree: &Path) -> Result<(), Stop>
 }
 
 /// A socket's whole path is bounded by the kernel, and a home may lie deep.
-fn proxy_folder(ground: &Ground) -> PathBuf {
+fn proxy_folder(ground: &Ground) -> Result<PathBuf, Stop> {
     let own = ground.scratch.join("proxy");
     if own.as_os_str().len() <= LONGEST_FOLDER {
-        return own;
+        return Ok(own);
     }
-    std::env::temp_dir().join(format!("infradev-{}", ground.run.id()))
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
+    Ok(std::env::temp_dir().join(format!("infradev-{}", hex(&bytes))))
 }
 
 /// The adapter as it was when the run was made.

@@ -111,7 +111,8 @@ impl Ears {
     }
 }
 
-/// Listens to the agent until it ends or its time is over; nothing of it runs afterwards.
+/// Listens to the agent until it ends or its time is over; nothing of it runs afterwards, whatever
+/// comes of it.
 pub(super) async fn at_work(
     ground: &Ground,
     site: &Site,
@@ -122,11 +123,50 @@ pub(super) async fn at_work(
     recorder: &Recorder,
 ) -> Result<(), Stop> {
     let since = Instant::now();
-    let fault = |e: std::io::Error| Stop::Fault(format!("the agent's log: {e}"));
-    let look = sleep_until((since + LOOK).into());
-    tokio::pin!(look);
     let counter = Counter::start(ground, &site.home, changes, recorder);
-    let deadline = sleep_until((since + limit).into());
+    let heard = listen(site, &mut sandbox, &mut ears, since + limit).await;
+    let duration_s = since.elapsed().as_secs_f64();
+    let cleared = match heard {
+        Ok(end) => clear(
+            &mut sandbox,
+            &mut ears,
+            end == AgentEnd::Limit,
+            site.helpers,
+        )
+        .await
+        .map(|killed| (end, killed)),
+        Err(stop) => Err(stop),
+    };
+    sandbox.close().await;
+    counter.stop().await;
+    let finished = ears.finish().map_err(fault);
+    let (end, killed) = cleared?;
+    let (log_bytes, dropped_bytes) = finished?;
+    recorder.record(Event::AgentEnded {
+        end,
+        duration_s,
+        killed,
+        log_bytes,
+        dropped_bytes,
+    });
+    Ok(())
+}
+
+#[allow(clippy::needless_pass_by_value)] // as `map_err` wants it
+fn fault(e: std::io::Error) -> Stop {
+    Stop::Fault(format!("the agent's log: {e}"))
+}
+
+/// Hears the agent to its end, or to its deadline.
+async fn listen(
+    site: &Site,
+    sandbox: &mut Sandbox,
+    ears: &mut Ears,
+    until: Instant,
+) -> Result<AgentEnd, Stop> {
+    let look = sleep_until((Instant::now() + LOOK).into());
+    tokio::pin!(look);
+    let deadline = sleep_until(until.into());
     tokio::pin!(deadline);
     let mut hit: Option<AgentEnd> = None;
     let end = loop {
@@ -178,26 +218,7 @@ pub(super) async fn at_work(
             Some(_) => {}
         }
     };
-    let duration_s = since.elapsed().as_secs_f64();
-    let killed = clear(
-        &mut sandbox,
-        &mut ears,
-        end == AgentEnd::Limit,
-        site.helpers,
-    )
-    .await
-    .map_err(fault)?;
-    sandbox.close().await;
-    counter.stop().await;
-    let (log_bytes, dropped_bytes) = ears.finish().map_err(fault)?;
-    recorder.record(Event::AgentEnded {
-        end,
-        duration_s,
-        killed,
-        log_bytes,
-        dropped_bytes,
-    });
-    Ok(())
+    Ok(end)
 }
 
 /// Kills what is left and hears what it had still to say: how many there were beside the agent's
@@ -207,9 +228,10 @@ async fn clear(
     ears: &mut Ears,
     agent_alive: bool,
     helpers: u32,
-) -> std::io::Result<u32> {
+) -> Result<u32, Stop> {
+    let lost = |why: &str| Stop::Fault(format!("the agent's sandbox ended: {why}"));
     if sandbox.kill_all().is_err() {
-        return Ok(0);
+        return Err(lost("it could not be cleared"));
     }
     let until = tokio::time::Instant::now() + KILL_PATIENCE;
     loop {
@@ -221,8 +243,12 @@ async fn clear(
                 id: AGENT,
                 stream,
                 bytes,
-            })) => ears.hear(stream, &bytes)?,
-            Ok(Some(SandboxEvent::Closed { .. }) | None) | Err(_) => return Ok(0),
+            })) => ears.hear(stream, &bytes).map_err(fault)?,
+            // what took it away may have taken the agent's time as well
+            Ok(Some(SandboxEvent::Closed { reason })) => {
+                return Err(lost(&reason.unwrap_or_default()));
+            }
+            Ok(None) | Err(_) => return Err(lost("it did not answer")),
             Ok(Some(_)) => {}
         }
     }
