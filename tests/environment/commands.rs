@@ -54,7 +54,7 @@ fn environments_are_built_listed_checked_counted_and_collected() {
     for (id, lock) in [("one", SMALL), ("two", SMALL), ("bad", "pluggy>=1\n")] {
         task(&place, id, lock);
     }
-    let output = env(&place, &["build", "one"]);
+    let output = env(&place, &["build", "--engine", "local", "one"]);
     assert_eq!(output.status.code(), Some(0));
     let progress = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -79,7 +79,7 @@ fn environments_are_built_listed_checked_counted_and_collected() {
             .contains("requirements.lock:1:")
     );
     assert_eq!(built["tasks"].as_array().unwrap().len(), 3);
-    let output = env(&place, &["build", "three"]);
+    let output = env(&place, &["build", "--engine", "local", "three"]);
     assert_eq!(output.status.code(), Some(2));
 
     let (code, listed) = json(&place, &["list"]);
