@@ -3,7 +3,7 @@
 use super::event::PatchedFile;
 use super::run_state::RunState;
 use super::submission::LogFormat;
-use super::{AgentEnd, CaptureNote, Event, Level, NetworkMode, Usage};
+use super::{AgentEnd, Badge, CaptureNote, Event, Level, NetworkMode, Subject, Usage};
 
 /// An agent at work, or done.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,15 @@ pub struct Captured {
     /// It could read the network: the badge `could-read-upstream`.
     pub open: bool,
     pub agent_s: f64,
+}
+
+impl Captured {
+    /// What is said beside the verdict on it.
+    pub fn badges(&self) -> Vec<Badge> {
+        let limit = self.at_limit.then_some(Badge::Limit);
+        let open = self.open.then_some(Badge::CouldReadUpstream);
+        limit.into_iter().chain(open).collect()
+    }
 }
 
 impl RunState {
@@ -71,7 +80,11 @@ impl RunState {
                     list("variables", passed),
                 );
                 self.say(at_s, Level::Info, text);
+                // what was measured was another patch's
                 self.captured = None;
+                self.suites
+                    .retain(|(subject, _), _| *subject != Subject::Submission);
+                self.twins.clear();
                 self.agent = Some(AgentState {
                     agent: agent.clone(),
                     model: model.clone(),
@@ -168,5 +181,82 @@ impl RunState {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{EngineKind, Record, Suite};
+    use super::*;
+
+    fn fold(events: Vec<Event>) -> RunState {
+        let records: Vec<Record> = (0..)
+            .zip(events)
+            .map(|(seq, event)| Record {
+                v: 1,
+                seq,
+                at_s: 0.0,
+                event,
+            })
+            .collect();
+        RunState::fold(&records)
+    }
+
+    fn started(attempt: u32) -> Event {
+        Event::RunStarted {
+            pid: 1,
+            pid_start: 1,
+            host: "h".into(),
+            boot: "b".into(),
+            version: "0".into(),
+            attempt,
+        }
+    }
+
+    fn engine(engine: EngineKind) -> Event {
+        Event::EngineChosen {
+            engine,
+            image: None,
+            why: String::new(),
+        }
+    }
+
+    fn works() -> Event {
+        Event::AgentStarted {
+            agent: "a".into(),
+            version: None,
+            model: None,
+            format: LogFormat::Text,
+            limit_s: 1.0,
+            network: NetworkMode::None,
+            hosts: Vec::new(),
+            passed: Vec::new(),
+            prompt: "full".into(),
+            prompt_sha256: String::new(),
+        }
+    }
+
+    fn measured() -> Event {
+        Event::SuiteFinished {
+            subject: Subject::Submission,
+            suite: Suite::Official,
+            collected: 1,
+            passed: 1,
+            duration_s: 1.0,
+            killed: 0,
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_attempt_measured_stays_for_the_same_engine_and_patch_only() {
+        let kept = |second: Vec<Event>| {
+            let first = vec![started(1), engine(EngineKind::Docker), works(), measured()];
+            let all = first.into_iter().chain([started(2)]).chain(second);
+            let state = fold(all.collect());
+            state.suite(Subject::Submission, Suite::Official).is_some()
+        };
+        assert!(kept(vec![]) && kept(vec![engine(EngineKind::Docker)]));
+        assert!(!kept(vec![engine(EngineKind::Local)]));
+        assert!(!kept(vec![engine(EngineKind::Docker), works()]));
     }
 }

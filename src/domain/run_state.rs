@@ -14,8 +14,6 @@ pub struct RunState {
     pub first_at_s: Option<f64>,
     pub last_at_s: Option<f64>,
     pub engine: Option<EngineKind>,
-    /// The engine of the attempt before this one, whose suites are kept.
-    pub earlier_engine: Option<EngineKind>,
     pub stage: Option<(Stage, Subject)>,
     /// When that stage began.
     pub stage_since_s: Option<f64>,
@@ -119,7 +117,8 @@ impl RunState {
                     twins: std::mem::take(&mut self.twins),
                     agent: self.agent.take().filter(|_| self.captured.is_some()),
                     captured: self.captured.take(),
-                    earlier_engine: self.engine,
+                    // until this attempt's is chosen: it decides whether the suites stay
+                    engine: self.engine,
                     suites,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),
@@ -141,6 +140,11 @@ impl RunState {
                 }
             }
             Event::EngineChosen { engine, image, why } => {
+                if self.engine != Some(*engine) {
+                    // measured elsewhere: no part of this attempt
+                    self.suites.clear();
+                    self.twins.clear();
+                }
                 self.engine = Some(*engine);
                 let image = image
                     .as_ref()

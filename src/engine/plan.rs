@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Refusal, RefusalKind};
+use super::{Access, Mount, Refusal, RefusalKind};
 
 /// Not a mount's target; below them there may be some.
 const RESERVED: [&str; 5] = ["/", "/dev", "/dev/shm", "/etc", "/tmp"];
@@ -84,6 +84,22 @@ impl Plan {
         };
         self.make_room(&target, directory)?;
         self.entries.insert(target, Entry::Bind(bind));
+        Ok(())
+    }
+
+    /// The mounts that were asked for; upper ones first, so that a mount inside another one is put
+    /// on top of it.
+    pub(super) fn mounts(&mut self, mounts: &[Mount]) -> Result<(), Refusal> {
+        let mut mounts: Vec<_> = mounts.iter().collect();
+        mounts.sort_by(|a, b| a.target.cmp(&b.target));
+        for mount in mounts {
+            let bind = Bind {
+                source: mount.source.clone(),
+                writable: mount.access == Access::ReadWrite,
+                device: false,
+            };
+            self.mount(&mount.target, bind)?;
+        }
         Ok(())
     }
 

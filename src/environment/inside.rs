@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::certificates::public_certificates;
 use super::client::REMOVED;
 use super::mounts::Mounts;
 use crate::engine::Mount;
@@ -53,13 +54,6 @@ const INDEXES: [&str; 6] = [
     "UV_INDEX",
     "UV_INDEX_URL",
 ];
-/// Where systems keep the certificates that they trust.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 /// The system's settings of package clients.
 const SYSTEM_FILES: [&str; 3] = ["/etc/uv/uv.toml", "/etc/xdg/pip/pip.conf", "/etc/pip.conf"];
 /// Without one of the image's own.
@@ -108,7 +102,7 @@ impl Inside {
         let mut mounts = Mounts::in_image();
         let file = |path: PathBuf| path.is_file().then_some(path);
         if !env.contains_key(OsStr::new("SSL_CERT_FILE"))
-            && let Some(bundle) = BUNDLES.iter().find_map(|path| file(path.into()))
+            && let Some(bundle) = public_certificates()
         {
             env.insert("SSL_CERT_FILE".into(), bundle.into());
         }

@@ -13,6 +13,7 @@
 //! [`prepare()`] blocks: call it from a thread that may. Where the environment exists it starts no
 //! process and no container.
 
+mod certificates;
 mod client;
 mod command;
 mod data;
@@ -38,11 +39,12 @@ mod uv;
 mod uv_build;
 mod workshop;
 
+pub use certificates::public_certificates;
 pub use error::EnvironmentError;
 pub use interpreter::{Facts, Package, candidates, facts_of, find};
 pub use lock::Hold;
 pub use prepare::prepare;
 pub use project::{Held, holds_project};
-pub use seal::{Change, links_work, verify};
+pub use seal::{Change, links_work, remove_tree, verify};
 pub use tool::find_on_path as find_uv;
 pub use types::{Builder, Environment, LinkMode, Progress, Request, Step};

@@ -173,7 +173,7 @@ fn digest(path: &Path) -> std::io::Result<String> {
 }
 
 /// Removes a tree (or a file), sealed or not; absent is fine.
-pub(super) fn remove_tree(tree: &Path) -> Result<(), EnvironmentError> {
+pub fn remove_tree(tree: &Path) -> Result<(), EnvironmentError> {
     let removed = match fs::symlink_metadata(tree) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Ok(metadata) if metadata.is_dir() => {
@@ -185,12 +185,16 @@ pub(super) fn remove_tree(tree: &Path) -> Result<(), EnvironmentError> {
     removed.map_err(EnvironmentError::io(tree))
 }
 
-/// Entries of a folder without write permission cannot be removed.
-fn unseal_folders(folder: &Path) {
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o755));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unseal_folders(&entry.path());
+/// Entries of a folder without write permission cannot be removed. As deep as the tree goes: an
+/// agent may have made it.
+fn unseal_folders(root: &Path) {
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
+        let _ = fs::set_permissions(&folder, Permissions::from_mode(0o755));
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                pending.push(entry.path());
+            }
         }
     }
 }

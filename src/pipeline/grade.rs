@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::agent::{Told as AgentTold, agent_part};
+use super::agent::agent_part;
 use super::build::build;
 use super::calibrate::calibration;
 use super::error::Stop;
@@ -14,6 +14,7 @@ use super::ground::{Ground, prepare};
 use super::recorder::Recorder;
 use super::run_suites::{Subjected, SuiteResult, one_suite};
 use super::trees::{Patch, Unchanged};
+use crate::domain::agent_state::Captured;
 use crate::domain::grade::Durations;
 use crate::domain::run_state::RunState;
 use crate::domain::{
@@ -57,13 +58,12 @@ async fn on_ground(
     let suites = ground.suites(manifest)?;
     let calibration = calibration(home, ground, &suites, recorder, &isolated).await?;
     let suites = with_chosen(suites, &calibration, manifest)?;
-    let agent = match &manifest.agent {
-        Some(order) => agent_part(home, ground, order, kept, recorder).await?,
-        None => AgentTold::default(),
-    };
-    (duration.agent, duration.capture) = (agent.agent, agent.capture);
-    let nothing = RunState::default();
-    let kept = if agent.fresh { &nothing } else { kept };
+    if let Some(order) = &manifest.agent {
+        let part = agent_part(home, ground, order, kept, recorder).await?;
+        (duration.agent, duration.capture) = (part.agent, part.capture);
+    }
+    // read anew: what stays of an earlier attempt depends on this one's engine and patch
+    let kept = &run.state()?;
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
         task: manifest.task.clone(),
@@ -111,7 +111,9 @@ async fn on_ground(
     if observed.isolated != calibration.isolated && !grade.badges.contains(&Badge::Uncalibrated) {
         grade.badges.push(Badge::Uncalibrated);
     }
-    grade.badges.extend(agent.badges);
+    grade
+        .badges
+        .extend(kept.captured.iter().flat_map(Captured::badges));
     timer.stop();
     Ok(grade)
 }
@@ -145,9 +147,7 @@ async fn run_all(
     for suite in observed.suites.clone() {
         let stage = stage_of(suite);
         // on GPUs it is measured afresh: they may have been others, or on their way out
-        let kept = (ground.gpu_type().is_none()
-            && kept.earlier_engine == Some(ground.engine_kind()))
-        .then_some(kept);
+        let kept = ground.gpu_type().is_none().then_some(kept);
         if let Some(done) = kept.and_then(|kept| already_done(kept, suite)) {
             recorder.say(
                 crate::domain::Level::Info,

@@ -7,9 +7,10 @@ use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
 use super::{calibrate, grade};
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, Grade, Level, Manifest, Work, hex};
+use crate::domain::{Event, Grade, Level, Manifest, Work};
 use crate::engine::docker::all_gone;
-use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch};
+use crate::environment::remove_tree;
+use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch, random_hex};
 
 /// What sandboxes may take to go when a run ends in their middle.
 const ENDING: Duration = Duration::from_secs(10);
@@ -129,36 +130,14 @@ fn remove_scratch(run: &RunDir) -> Result<(), WorkError> {
     if first.kind() == std::io::ErrorKind::NotFound {
         return Ok(());
     }
-    make_writable(&path);
-    if std::fs::remove_dir_all(&path).is_ok() {
+    if remove_tree(&path).is_ok() {
         return Ok(());
     }
-    let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes).ok();
-    let aside = path.with_file_name(format!("scratch-left-{}", hex(&bytes)));
-    std::fs::rename(&path, aside).map_err(|_| {
+    let name = format!("scratch-left-{}", random_hex::<4>().unwrap_or_default());
+    std::fs::rename(&path, path.with_file_name(name)).map_err(|_| {
         let source = first;
         StoreError::Io { path, source }.into()
     })
-}
-
-/// Folders without their write permission keep what is in them.
-fn make_writable(root: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mut pending = vec![root.to_path_buf()];
-    while let Some(folder) = pending.pop() {
-        let plain = folder.symlink_metadata().is_ok_and(|m| m.is_dir());
-        if !plain {
-            continue;
-        }
-        let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        pending.extend(
-            entries
-                .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-                .map(|e| e.path()),
-        );
-    }
 }
 
 /// Ends when somebody asks the run to stop.

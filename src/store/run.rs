@@ -9,6 +9,7 @@ use super::clock::now_s;
 use super::home::{Home, StoreError};
 use super::journal::read_records;
 use super::lock::Lock;
+use super::random::random_hex;
 use crate::domain::run_state::RunState;
 use crate::domain::{Manifest, RunId, Subject, Suite};
 
@@ -81,12 +82,8 @@ impl RunDir {
     fn fresh_id(home: &Home) -> Result<RunId, StoreError> {
         loop {
             let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-            let mut random = [0u8; 2];
-            getrandom::fill(&mut random).map_err(|e| StoreError::Io {
-                path: home.runs(),
-                source: std::io::Error::other(e.to_string()),
-            })?;
-            let id = RunId(format!("{stamp}-{:02x}{:02x}", random[0], random[1]));
+            let random = random_hex::<2>().map_err(StoreError::io(&home.runs()))?;
+            let id = RunId(format!("{stamp}-{random}"));
             let dir = home.run(&id).path;
             match std::fs::create_dir(&dir) {
                 Ok(()) => return Ok(id),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::store::random_hex;
+
 static HELD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 fn all() -> MutexGuard<'static, BTreeSet<String>> {
@@ -50,8 +52,6 @@ pub async fn all_gone(patience: Duration) {
 
 /// Eight hexadecimal digits that nobody else has.
 pub(super) fn random_name() -> String {
-    let mut bytes = [0; 4];
     // without the kernel's randomness a clash is refused by name, not silent
-    getrandom::fill(&mut bytes).ok();
-    crate::domain::hex(&bytes)
+    random_hex::<4>().unwrap_or_else(|_| "00000000".into())
 }

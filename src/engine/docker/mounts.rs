@@ -9,7 +9,7 @@ use bollard::models::{Mount, MountBindOptions, MountBindOptionsPropagationEnum, 
 
 use crate::engine::local::INIT_PATH;
 use crate::engine::plan::{Bind, Entry, Plan};
-use crate::engine::{Access, EngineError, Network, Refusal, SandboxSpec};
+use crate::engine::{EngineError, Network, Refusal, SandboxSpec};
 
 const HOSTS: &str = "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n";
 
@@ -32,17 +32,7 @@ pub(super) fn all(
         for file in ["passwd", "group"].into_iter().chain(hosts) {
             plan.mount(&Path::new("/etc").join(file), read_only(&etc.join(file)))?;
         }
-        // upper ones first, so that a mount inside another one is put on top of it
-        let mut mounts: Vec<_> = spec.mounts.iter().collect();
-        mounts.sort_by(|a, b| a.target.cmp(&b.target));
-        for mount in mounts {
-            let bind = Bind {
-                writable: mount.access == Access::ReadWrite,
-                ..read_only(&mount.source)
-            };
-            plan.mount(&mount.target, bind)?;
-        }
-        Ok(())
+        plan.mounts(&spec.mounts)
     };
     planned().map_err(|refusal| EngineError::from_refusal(refusal, String::new))?;
     plan.entries

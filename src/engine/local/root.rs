@@ -7,7 +7,7 @@ use hakoniwa::{Container, MountOptions, Namespace};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::super::plan::{Bind, Plan};
-use super::super::{Access, Limits, Network, Refusal, SandboxSpec};
+use super::super::{Limits, Network, Refusal, SandboxSpec};
 use super::{INIT_PATH, INNER_ID};
 
 /// Programs and libraries of the machine.
@@ -68,16 +68,7 @@ pub(super) fn plan(spec: &SandboxSpec, binary: &Path) -> Result<Plan, Refusal> {
         };
         plan.mount(device, bind)?;
     }
-    // upper ones first, so that a mount inside another one is put on top of it
-    let mut mounts: Vec<_> = spec.mounts.iter().collect();
-    mounts.sort_by(|a, b| a.target.cmp(&b.target));
-    for mount in mounts {
-        let bind = Bind {
-            writable: mount.access == Access::ReadWrite,
-            ..read_only(&mount.source)
-        };
-        plan.mount(&mount.target, bind)?;
-    }
+    plan.mounts(&spec.mounts)?;
     Ok(plan)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::agent::adapter::Redactor;
+use crate::domain::agent_state::Captured;
 use crate::domain::event::PatchedFile;
 use crate::domain::run_state::RunState;
 use crate::domain::{Event, Level, hex};
@@ -87,11 +88,9 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         .map_err(|e| Stop::Fault(format!("{}: {e}", path.display())))
 }
 
-/// Whether an earlier attempt of the run captured its patch, and the patch is still that.
-pub(super) fn is_done(run: &RunDir, kept: &RunState) -> bool {
-    let Some(captured) = &kept.captured else {
-        return false;
-    };
-    std::fs::read(run.patch_path())
-        .is_ok_and(|bytes| hex(&Sha256::digest(&bytes)) == captured.sha256)
+/// What an earlier attempt of the run captured, where its patch is still that.
+pub(super) fn still_there<'a>(run: &RunDir, kept: &'a RunState) -> Option<&'a Captured> {
+    let captured = kept.captured.as_ref()?;
+    let bytes = std::fs::read(run.patch_path()).ok()?;
+    (hex(&Sha256::digest(&bytes)) == captured.sha256).then_some(captured)
 }

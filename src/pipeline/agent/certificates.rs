@@ -2,19 +2,12 @@
 //! own may not know the ones that this machine's connections need.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::engine::{Access, Mount};
+use crate::environment::public_certificates;
 
 /// Where they are in a sandbox.
 const INSIDE: &str = "/infradev/certificates.pem";
-/// Where machines have them; the first that is there.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 /// Variables by which programs find them.
 const VARIABLES: [&str; 6] = [
     "SSL_CERT_FILE",
@@ -27,9 +20,8 @@ const VARIABLES: [&str; 6] = [
 
 /// The mount, and the variables that point at it.
 pub(super) fn certificates() -> Option<(Mount, BTreeMap<String, String>)> {
-    let bundle = BUNDLES.iter().map(Path::new).find(|p| p.is_file())?;
     let mount = Mount {
-        source: bundle.canonicalize().ok()?,
+        source: public_certificates()?.canonicalize().ok()?,
         target: INSIDE.into(),
         access: Access::ReadOnly,
     };

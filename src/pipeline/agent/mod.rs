@@ -18,4 +18,4 @@ mod stage;
 mod theirs;
 mod trajectory;
 
-pub(super) use part::{Told, agent_part};
+pub(super) use part::agent_part;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::capture::{capture, is_done, rescue};
+use super::capture::{capture, rescue, still_there};
 use super::changes::Changes;
 use super::install::install;
 use super::log::{LogWriter, set_aside};
@@ -18,13 +18,13 @@ use crate::agent::adapter::{PassError, Passed, Redactor, allow_list};
 use crate::agent::proxy::Proxy;
 use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
-use crate::domain::{AgentOrder, AgentSpec, Badge, Event, Level, NetworkMode, Stage, Subject, hex};
+use crate::domain::{AgentOrder, AgentSpec, Event, Level, NetworkMode, Stage, Subject, hex};
 use crate::environment::{self, Package};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::recorder::Recorder;
-use crate::store::{Home, RunDir};
+use crate::store::{Home, RunDir, random_hex};
 
 /// What is kept of an agent's other words.
 const ASIDE_BYTES: u64 = 64 << 20;
@@ -32,13 +32,8 @@ const ASIDE_BYTES: u64 = 64 << 20;
 /// Longest path of a folder that a socket is made in.
 const LONGEST_FOLDER: usize = 90;
 
-/// What the agent's part adds to a grade.
-#[derive(Debug, Default)]
-pub(in crate::pipeline) struct Told {
-    /// It worked in this attempt: what an earlier one graded is of another patch.
-    pub fresh: bool,
-    pub badges: Vec<Badge>,
-    /// Seconds.
+/// Seconds of the agent's part.
+pub(in crate::pipeline) struct Took {
     pub agent: f64,
     pub capture: f64,
 }
@@ -50,73 +45,55 @@ pub(in crate::pipeline) async fn agent_part(
     order: &AgentOrder,
     kept: &RunState,
     recorder: &Recorder,
-) -> Result<Told, Stop> {
-    if is_done(&ground.run, kept) {
+) -> Result<Took, Stop> {
+    if let Some(captured) = still_there(&ground.run, kept) {
         recorder.say(
             Level::Info,
             "agent: its patch is kept from the earlier attempt",
         );
-        return told(&ground.run, Told::default());
+        return Ok(Took {
+            agent: captured.agent_s,
+            capture: 0.0,
+        });
     }
     let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
+    let agent = read(&ground.run.agent_path())?;
+    let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
     let tree = ground.scratch.join("agent-tree");
-    let worked = work(home, ground, order, &tree, recorder).await;
+    let worked = work(home, ground, order, (&agent, &passed), &tree, recorder).await;
     if matches!(worked, Err(Stop::Fault(_))) {
         rescue(ground, &tree, recorder).await;
     }
     worked?;
     let agent = timer.stop();
     let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
-    let secrets = Passed::resolve(&read(&ground.run.agent_path())?, |name| {
-        std::env::var_os(name)
-    });
-    let secrets = secrets
-        .map(|passed| Redactor::new(&passed))
-        .unwrap_or_default();
-    capture(ground, &tree, &secrets, recorder).await?;
-    let capture = timer.stop();
-    told(
-        &ground.run,
-        Told {
-            fresh: true,
-            agent,
-            capture,
-            ..Told::default()
-        },
-    )
+    capture(ground, &tree, &Redactor::new(&passed), recorder).await?;
+    Ok(Took {
+        agent,
+        capture: timer.stop(),
+    })
 }
 
-/// Badges come from the journal, whoever wrote it.
-fn told(run: &RunDir, mut told: Told) -> Result<Told, Stop> {
-    if let Some(captured) = run.state()?.captured {
-        if captured.at_limit {
-            told.badges.push(Badge::Limit);
-        }
-        if captured.open {
-            told.badges.push(Badge::CouldReadUpstream);
-        }
-        told.agent = told.agent.max(captured.agent_s);
-    }
-    Ok(told)
+#[allow(clippy::needless_pass_by_value)] // as `map_err` wants it
+fn input(e: PassError) -> Stop {
+    Stop::Input(e.to_string())
 }
 
 async fn work(
     home: &Home,
     ground: &Ground,
     order: &AgentOrder,
+    (agent, passed): (&AgentSpec, &Passed),
     tree: &Path,
     recorder: &Recorder,
 ) -> Result<(), Stop> {
     let run = &ground.run;
-    let agent = read(&run.agent_path())?;
     let network = order.network.unwrap_or(agent.network.mode);
-    let input = |e: PassError| Stop::Input(e.to_string());
-    let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
-    let hosts = allow_list(&agent, &passed).map_err(input)?;
+    let hosts = allow_list(agent, passed).map_err(input)?;
     lay(ground, tree).await?;
     let own = &ground.environment.packages;
     leaks("the environment", own, network, tree)?;
-    let installed = install(home, ground, &agent, recorder).await?;
+    let installed = install(home, ground, agent, recorder).await?;
     leaks(
         "the agent's installation",
         &installed.packages,
@@ -139,7 +116,7 @@ async fn work(
         NetworkMode::AllowList => {
             let folder = proxy_folder(ground)?;
             let recorder = recorder.clone();
-            let secrets = Redactor::new(&passed);
+            let secrets = Redactor::new(passed);
             let refused = move |host: &str| {
                 let host = secrets.text(host);
                 recorder.record(Event::HostRefused { host });
@@ -153,18 +130,18 @@ async fn work(
     let site = Site::new(
         Plan {
             ground,
-            agent: &agent,
+            agent,
             order,
             installed,
             prompt: &prompt,
             proxy: proxy.as_ref().map(Proxy::folder),
             recording: recording.as_deref(),
-            passed: &passed,
+            passed,
         },
         tree,
         network,
     )?;
-    let ears = ears(run, &agent, &site.out, Redactor::new(&passed))?;
+    let ears = ears(run, agent, &site.out, Redactor::new(passed))?;
     let sandbox = site.enter(ground).await?;
     recorder.record(Event::AgentStarted {
         agent: agent.name.clone(),
@@ -205,9 +182,8 @@ fn proxy_folder(ground: &Ground) -> Result<PathBuf, Stop> {
     if own.as_os_str().len() <= LONGEST_FOLDER {
         return Ok(own);
     }
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
-    Ok(std::env::temp_dir().join(format!("infradev-{}", hex(&bytes))))
+    let name = random_hex::<8>().map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
+    Ok(std::env::temp_dir().join(format!("infradev-{name}")))
 }
 
 /// The adapter as it was when the run was made.

@@ -10,6 +10,7 @@ use super::certificates::certificates;
 use super::install::Installed;
 use super::stage::AGENT;
 use crate::agent::adapter::{Passed, WordError, Words};
+use crate::agent::proxy::SOCKET;
 use crate::agent::relay::RELAY_READY;
 use crate::domain::{AgentOrder, AgentSpec, NetworkMode};
 use crate::engine::local::INIT_PATH;
@@ -180,7 +181,7 @@ impl Site {
             ));
         }
         if self.helpers > 0 {
-            let socket = Path::new(PROXY).join("socket");
+            let socket = Path::new(PROXY).join(SOCKET);
             sandbox.spawn(relay(&socket)).map_err(fault)?;
             relay_is_up(&mut sandbox).await?;
         }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::reporter::REPORTER;
 use super::spec::{SuiteError, SuiteRun};
 use super::tally::Plan;
-use crate::domain::hex;
 use crate::engine::{Isolation, ProcessSpec, Sandbox};
+use crate::store::random_hex;
 
 /// Options of `assets/reporter/runner.py`, which explains them.
 #[derive(Serialize)]
@@ -126,7 +126,5 @@ fn tidy(worktree: &Path, folder: &str) -> PathBuf {
 
 /// 128 random bits that mark the lines of one rank's reporter.
 pub(super) fn nonce() -> Result<String, SuiteError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| SuiteError::Random(e.to_string()))?;
-    Ok(hex(&bytes))
+    random_hex::<16>().map_err(|e| SuiteError::Random(e.to_string()))
 }
