@@ -111,6 +111,21 @@ fn the_final_newline_comes_and_goes() {
 }
 
 #[test]
+fn a_last_line_of_context_without_its_newline_matches_where_git_says_it_does() {
+    let patch = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n+x\n a\n\\ No newline at end of file\n";
+    let mut said_yes = 0;
+    for base in [
+        "a", "a\n", "a \t\n", "a\nb\n", "ab\n", "a b\n", "b\na\n", "",
+    ] {
+        let base = files(&[("f", base)]);
+        let git = git_apply(&base, patch);
+        said_yes += usize::from(git.is_ok());
+        assert_eq!(ours(&base, patch).ok().map(|(_, tree)| tree), git.ok());
+    }
+    assert_eq!(said_yes, 4);
+}
+
+#[test]
 fn binary_files_as_literals_and_deltas() {
     let noise: Vec<u8> = (0..20_000u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)

@@ -154,7 +154,11 @@ fn position(image: &Image<'_>, hunk: &Hunk, before: &[&[u8]], budget: &mut u64) 
                 return false;
             }
             *budget -= 1;
-            if image.free(at + offset) != Some(line) {
+            let Some(there) = image.free(at + offset) else {
+                return false;
+            };
+            let last_of_hunk = offset + 1 == before.len();
+            if there != *line && !(last_of_hunk && !at_end && begins(there, line)) {
                 return false;
             }
         }
@@ -182,6 +186,15 @@ fn position(image: &Image<'_>, hunk: &Hunk, before: &[&[u8]], budget: &mut u64) 
         }
     }
     None
+}
+
+/// git compares a hunk's bytes with the text's from its place on, so a last line of context without
+/// its newline also matches one that goes on, in white space alone.
+fn begins(there: &[u8], line: &[u8]) -> bool {
+    !line.ends_with(b"\n")
+        && there
+            .strip_prefix(line)
+            .is_some_and(|rest| rest.iter().all(|b| b" \t\r\n".contains(b)))
 }
 
 fn mismatch(image: &Image<'_>, hunk: &Hunk, number: usize, before: &[&[u8]]) -> Mismatch {
