@@ -25,8 +25,6 @@ use super::update::update;
 const DATA_FRAME: Duration = Duration::from_millis(33);
 /// Between looks at what the store told: a log that grows by each line tells thousands a second.
 const NEWS_PACE: Duration = Duration::from_millis(25);
-/// Between looks at the terminal's other end.
-const HANGUP_WATCH: Duration = Duration::from_secs(2);
 
 /// How the workbench looks.
 #[derive(Clone, Debug)]
@@ -115,6 +113,7 @@ async fn session(
 ) -> Result<usize, WorkbenchError> {
     let mut signals = Signals::new()?;
     let screen = Screen::enter()?;
+    let gone = hangup()?;
     let size = screen.size();
     let (jobs, mut answers) = Jobs::new(Arc::clone(&backend));
     let (changes, mut changed) = mpsc::unbounded_channel();
@@ -142,7 +141,6 @@ async fn session(
         session.handle(Msg::Toast(error.0.clone()));
     }
     let mut events = EventStream::new();
-    let mut next_watch = Alarm::now() + HANGUP_WATCH;
     let mut next_tick = Alarm::now() + Duration::from_secs(1);
     let (mut paced, mut next_news) = (false, Alarm::now());
     loop {
@@ -209,12 +207,7 @@ async fn session(
                 next_tick = Alarm::now() + Duration::from_secs(1);
                 session.handle(Msg::Tick);
             },
-            () = sleep_until(next_watch) => {
-                next_watch = Alarm::now() + HANGUP_WATCH;
-                if hangup() {
-                    session.end = Some(End::Hangup);
-                }
-            },
+            () = gone.notified() => session.end = Some(End::Hangup),
         }
     }
     drop(watch);

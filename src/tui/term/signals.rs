@@ -2,11 +2,14 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal;
 use nix::unistd::{getpgrp, getsid};
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+use tokio::sync::Notify;
 
 use super::screen::Screen;
 
@@ -63,14 +66,25 @@ pub fn suspend(screen: &mut Screen) -> Result<(), &'static str> {
     }
 }
 
-/// Whether the terminal's other end is closed. Nothing else tells when the signal is ignored.
-pub fn hangup() -> bool {
-    let stdin = io::stdin();
-    let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
-    match poll(&mut polled, PollTimeout::ZERO) {
-        Ok(_) => polled[0]
+/// Notifies once the terminal's other end is closed: nothing else tells when the signal is ignored.
+/// A thread waits for it, so that nobody has to look; it lasts as long as the process.
+pub fn hangup() -> io::Result<Arc<Notify>> {
+    let gone = Arc::new(Notify::new());
+    let tell = Arc::clone(&gone);
+    let wait = move || {
+        let stdin = io::stdin();
+        let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+        while poll(&mut polled, PollTimeout::NONE) == Err(Errno::EINTR) {}
+        let closed = PollFlags::POLLHUP | PollFlags::POLLERR;
+        if polled[0]
             .revents()
-            .is_some_and(|events| events.intersects(PollFlags::POLLHUP | PollFlags::POLLERR)),
-        Err(_) => false,
-    }
+            .is_some_and(|seen| seen.intersects(closed))
+        {
+            tell.notify_one();
+        }
+    };
+    std::thread::Builder::new()
+        .name("hangup".into())
+        .spawn(wait)?;
+    Ok(gone)
 }
