@@ -286,3 +286,74 @@ fn minis_last_command_is_no_failure() {
     assert_eq!((exit, progress), (None, Done));
     assert!(!entries.last().unwrap().bad());
 }
+
+/// Text, seconds and whether for a rate limit.
+fn waits(entries: &[Entry]) -> Vec<(&str, Option<f64>, bool)> {
+    let wait = |entry| match entry {
+        &Entry {
+            kind:
+                Kind::Wait {
+                    ref text,
+                    delay_s,
+                    rate_limit,
+                },
+            ..
+        } => Some((text.as_str(), delay_s, rate_limit)),
+        _ => None,
+    };
+    entries.iter().filter_map(wait).collect()
+}
+
+#[test]
+fn waits_for_a_rate_limit_are_told_where_the_stream_tells_them() {
+    let claude = read("claude-rate429.jsonl", LogFormat::Claude, 4096);
+    assert_eq!(
+        waits(&claude),
+        [
+            (
+                "rate limit (429) waits 1.1 s, try 1 of 10",
+                Some(1.122),
+                true
+            ),
+            (
+                "rate limit (429) waits 1.2 s, try 2 of 10",
+                Some(1.243),
+                true
+            ),
+        ]
+    );
+    let codex = read("codex-rate429.jsonl", LogFormat::Codex, 4096);
+    let codex = waits(&codex);
+    assert_eq!(codex.len(), 2);
+    assert!(codex.iter().all(|(text, delay_s, limit)| {
+        text.starts_with("Reconnecting... ") && delay_s.is_none() && *limit
+    }));
+    // a service that fails is waited for as well, and is no rate limit
+    let failing = read("claude-err500.jsonl", LogFormat::Claude, 4096);
+    assert_eq!(waits(&failing).len(), 3);
+    assert!(waits(&failing).iter().all(|(_, _, limit)| !limit));
+}
+
+#[test]
+fn a_limit_that_is_used_up_is_a_wait_and_a_warning_is_none() {
+    let mut reader = TraceReader::new(LogFormat::Claude);
+    let event = |status: &str| {
+        format!(
+            "{{\"type\":\"rate_limit_event\",\"rate_limit_info\":{{\"status\":\"{status}\",\
+             \"resetsAt\":1764500000,\"rateLimitType\":\"five_hour\"}},\
+             \"timestamp\":\"2025-11-30T10:51:40Z\"}}\n"
+        )
+    };
+    let text = ["allowed", "allowed_warning", "rejected"]
+        .map(event)
+        .concat();
+    let entries: Vec<Entry> = reader
+        .feed(text.as_bytes())
+        .into_iter()
+        .map(|(_, e)| e)
+        .collect();
+    assert_eq!(entries.len(), 2, "what holds nobody up is not shown");
+    assert!(matches!(&entries[0].kind, Kind::Notice { .. }));
+    let expected = "rate limit rejected (five_hour) until 2025-11-30T10:53:20Z";
+    assert_eq!(waits(&entries), [(expected, Some(100.0), true)]);
+}

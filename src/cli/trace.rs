@@ -35,7 +35,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     }
     let mut summary = Summary::without_lists(format);
     let facts = trace::read(source, format, &mut |at, entry| {
-        if summary.is_new(at) || !matches!(entry.kind, Kind::Notice { .. }) {
+        if summary.is_new(at) || !matches!(entry.kind, Kind::Notice { .. } | Kind::Wait { .. }) {
             show(&entry);
         }
         summary.take(at, &entry);
@@ -133,6 +133,7 @@ fn show(entry: &Entry) {
         } if *progress != Progress::Running => block("tool ", &format!("{name} {input}")),
         Kind::Error { text } => block("error: ", text),
         Kind::Notice { text, .. } => block("note: ", text),
+        Kind::Wait { text, .. } => block("wait: ", text),
         Kind::Raw { text } => block("", text),
         Kind::Edit { .. } | Kind::Tool { .. } | Kind::Usage { .. } => {}
     }

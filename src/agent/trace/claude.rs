@@ -1,5 +1,7 @@
 //! Claude Code `stream-json`: messages of blocks, tool results apart, one or more results.
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -21,7 +23,8 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         "result" => read_result(value, at_s, out),
         "system" => read_system(value, at_s, out),
         // parts of messages that come again as a whole
-        "stream_event" | "rate_limit_event" => true,
+        "stream_event" => true,
+        "rate_limit_event" => read_rate_limit(value, at_s, out),
         _ => false,
     }
 }
@@ -286,6 +289,72 @@ fn end_background(value: &Value, out: &mut Out) {
     out.replace(at, entry);
 }
 
+/// A call that failed and is tried again after a pause.
+fn retry(value: &Value) -> Kind {
+    let status = value.get("error_status").and_then(Value::as_u64);
+    let error = text(value, "error");
+    let rate_limit = status == Some(429) || error == "rate_limit";
+    let delay_s = value
+        .get("retry_delay_ms")
+        .and_then(Value::as_f64)
+        .map(|ms| ms / 1000.0);
+    let number = |key: &str| value.get(key).and_then(Value::as_u64);
+    let mut words = vec![if rate_limit { "rate limit" } else { "retry" }.to_owned()];
+    if !rate_limit && !error.is_empty() {
+        words.push(error.to_owned());
+    }
+    words.extend(status.map(|status| format!("({status})")));
+    words.extend(delay_s.map(|s| format!("waits {s:.1} s,")));
+    words.extend(number("attempt").map(|at| match number("max_retries") {
+        Some(most) => format!("try {at} of {most}"),
+        None => format!("try {at}"),
+    }));
+    Kind::Wait {
+        text: words.join(" "),
+        delay_s,
+        rate_limit,
+    }
+}
+
+/// What the service told of its limits; only what holds the agent up, or is about to, is shown.
+fn read_rate_limit(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
+    let Some(info @ Value::Object(_)) = value.get("rate_limit_info") else {
+        return false;
+    };
+    let status = text(info, "status");
+    if status == "allowed" {
+        return true;
+    }
+    let mut words = format!("rate limit {status}");
+    let kind = text(info, "rateLimitType");
+    if !kind.is_empty() {
+        let _ = write!(words, " ({kind})");
+    }
+    let until = info.get("resetsAt").and_then(Value::as_i64);
+    let until = until.and_then(|s| Timestamp::from_second(s).ok());
+    if let Some(until) = until {
+        let _ = write!(words, " until {until}");
+    }
+    let kind = if status == "rejected" {
+        let now = at_s.filter(|now| *now > 0.0);
+        let delay_s = until
+            .zip(now)
+            .map(|(until, now)| until.as_second() as f64 - now);
+        Kind::Wait {
+            text: words,
+            delay_s: delay_s.filter(|s| *s >= 0.0),
+            rate_limit: true,
+        }
+    } else {
+        Kind::Notice {
+            level: Level::Warn,
+            text: words,
+        }
+    };
+    out.push(Entry::new(at_s, kind));
+    true
+}
+
 fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     let notice = |level, text: String| Entry::new(at_s, Kind::Notice { level, text });
     match text(value, "subtype") {
@@ -299,7 +368,7 @@ fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
             out.push(notice(Level::Info, text));
         }
         "api_retry" => {
-            out.push(notice(Level::Warn, format!("api retry {}", brief(value))));
+            out.push(Entry::new(at_s, retry(value)));
         }
         "compact_boundary" => {
             out.push(notice(Level::Info, "context compacted".into()));

@@ -37,9 +37,10 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
             let message = owned(value, "message");
             // a retry is announced as an error, and is none
             let kind = if message.starts_with("Reconnecting") {
-                Kind::Notice {
-                    level: Level::Warn,
+                Kind::Wait {
+                    rate_limit: message.contains("429"),
                     text: message,
+                    delay_s: None,
                 }
             } else {
                 out.facts.end = Some(End::Error);

@@ -75,6 +75,14 @@ pub enum Kind {
         level: Level,
         text: String,
     },
+    /// The agent waits for its model's service: a retry, or a rate limit.
+    Wait {
+        text: String,
+        /// How long, where the stream tells; a time to wait until is told in the text.
+        delay_s: Option<f64>,
+        /// For a rate limit; else for a service that failed.
+        rate_limit: bool,
+    },
     /// An event that is not known, or a line that is no event.
     Raw {
         text: String,

@@ -16,10 +16,22 @@ pub struct Figures {
     pub commands: usize,
     pub failed: usize,
     pub running: usize,
+    /// Waits for the model's service.
+    pub waits: Waits,
     /// Files that edit tools changed; absent where the format has no edit tools.
     pub files: Option<usize>,
     /// When the newest byte came.
     pub written_s: Option<f64>,
+}
+
+/// How often, and how long as far as the stream tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    pub rate_limits: usize,
+    pub others: usize,
+    pub told_s: f64,
+    /// Nothing came after the newest of them.
+    pub now: bool,
 }
 
 /// Counts entries as they come and as they are replaced.
@@ -30,6 +42,7 @@ pub struct Gather {
     commands: usize,
     failed: HashSet<usize>,
     running: HashSet<usize>,
+    waits: Waits,
     has_edits: bool,
     files: HashSet<String>,
 }
@@ -42,6 +55,7 @@ impl Gather {
             commands: 0,
             failed: HashSet::new(),
             running: HashSet::new(),
+            waits: Waits::default(),
             has_edits: !matches!(format, LogFormat::Mini | LogFormat::Text),
             files: HashSet::new(),
         }
@@ -51,11 +65,22 @@ impl Gather {
         self.summary.take(at, entry);
         let new = at >= self.seen;
         self.seen = self.seen.max(at + 1);
+        self.waits.now &= !new;
         match &entry.kind {
             Kind::Command { progress, .. } => {
                 self.commands += usize::from(new);
                 mark(&mut self.failed, at, *progress == Progress::Failed);
                 mark(&mut self.running, at, *progress == Progress::Running);
+            }
+            Kind::Wait {
+                delay_s,
+                rate_limit,
+                ..
+            } if new => {
+                self.waits.rate_limits += usize::from(*rate_limit);
+                self.waits.others += usize::from(!*rate_limit);
+                self.waits.told_s += delay_s.unwrap_or(0.0);
+                self.waits.now = true;
             }
             Kind::Edit {
                 files, progress, ..
@@ -77,6 +102,7 @@ impl Gather {
             commands: self.commands,
             failed: self.failed.len(),
             running: self.running.len(),
+            waits: self.waits,
             files: self.has_edits.then_some(self.files.len()),
             written_s,
         }

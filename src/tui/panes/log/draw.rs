@@ -206,6 +206,7 @@ fn prose_style(canvas: &Canvas<'_>, entry: &Entry) -> Style {
             Level::Warn => Role::Warn,
             Level::Error => Role::Bad,
         }),
+        Kind::Wait { .. } => canvas.style(Role::Warn),
         _ => canvas.style(Role::Dim),
     }
 }

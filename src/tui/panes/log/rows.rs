@@ -40,7 +40,9 @@ pub fn rows(entry: &Entry, width: usize, unfolded: bool) -> Vec<Row<'_>> {
             prose(text, width, most)
         }
         Kind::Reasoning { text } => prose(text, width, if unfolded { MOST } else { 3 }),
-        Kind::Error { text } | Kind::Notice { text, .. } => prose(text, width, 50),
+        Kind::Error { text } | Kind::Notice { text, .. } | Kind::Wait { text, .. } => {
+            prose(text, width, 50)
+        }
         Kind::Raw { text } => vec![Row::Output(text)],
         Kind::Usage { .. } => vec![Row::Head("")],
         Kind::Command {

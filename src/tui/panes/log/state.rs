@@ -313,6 +313,7 @@ fn contains(entry: &Entry, needle: &str) -> bool {
         | Kind::Reasoning { text }
         | Kind::Error { text }
         | Kind::Notice { text, .. }
+        | Kind::Wait { text, .. }
         | Kind::Raw { text } => has(text),
         Kind::Command {
             command, output, ..

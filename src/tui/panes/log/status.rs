@@ -134,6 +134,7 @@ fn deeds(canvas: &Canvas<'_>, figures: &Figures) -> Vec<Figure> {
     if let Some(agent) = work {
         out.extend(silence(canvas, agent, figures));
     }
+    out.extend(waits(canvas, figures));
     let captured = work.and(app.open.as_ref()).and_then(|open| {
         let captured = open.state.captured.as_ref()?;
         let sum = |pick: fn(&crate::domain::event::PatchedFile) -> usize| {
@@ -226,6 +227,33 @@ fn silence(canvas: &Canvas<'_>, agent: &AgentState, figures: &Figures) -> Option
     };
     Some(Figure {
         spans: vec![canvas.dim("idle "), canvas.span(role, figures::whole(idle))],
+        rank: 2,
+        joins: false,
+    })
+}
+
+/// How often the agent waited for its model's service; `waits` while it does.
+fn waits(canvas: &Canvas<'_>, figures: &Figures) -> Option<Figure> {
+    let waits = figures.waits;
+    let (count, what) = match (waits.rate_limits, waits.others) {
+        (0, 0) => return None,
+        (0, others) => (others, "retries"),
+        (limits, _) => (limits, "rate limits"),
+    };
+    let now = waits.now && at_work(canvas.app);
+    let role = if now { Role::Notice } else { Role::Text };
+    let mut spans = vec![
+        canvas.dim(format!("{what} ")),
+        canvas.span(role, count.to_string()),
+    ];
+    if waits.told_s > 0.0 {
+        spans.push(canvas.dim(format!(", {}", figures::duration(waits.told_s))));
+    }
+    if now {
+        spans.push(canvas.span(role, " waits".to_owned()));
+    }
+    Some(Figure {
+        spans,
         rank: 2,
         joins: false,
     })
