@@ -3,7 +3,7 @@
 use super::event::PatchedFile;
 use super::run_state::RunState;
 use super::submission::LogFormat;
-use super::{AgentEnd, Badge, CaptureNote, Event, Level, NetworkMode, Subject, Usage};
+use super::{AgentEnd, Badge, CaptureNote, Event, Level, NetworkMode, Usage};
 
 /// An agent at work, or done.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,9 +82,7 @@ impl RunState {
                 self.say(at_s, Level::Info, text);
                 // what was measured was another patch's
                 self.captured = None;
-                self.suites
-                    .retain(|(subject, _), _| *subject != Subject::Submission);
-                self.twins.clear();
+                self.forget();
                 self.agent = Some(AgentState {
                     agent: agent.clone(),
                     model: model.clone(),
@@ -188,6 +186,7 @@ impl RunState {
 mod tests {
     use super::super::{EngineKind, Record, Suite};
     use super::*;
+    use crate::domain::Subject;
 
     fn fold(events: Vec<Event>) -> RunState {
         let records: Vec<Record> = (0..)

@@ -243,8 +243,19 @@ pub enum Event {
         run: usize,
         passed: Vec<CaseId>,
     },
+    /// Two reports of one case say different things: the badge `suspect`.
+    Disagreed {
+        subject: Subject,
+        suite: Suite,
+        rank: u32,
+        case: Option<CaseId>,
+        detail: String,
+    },
     /// The calibration that the grade rests on.
     Calibrated {
+        /// Absent in journals from before it was told.
+        #[serde(default)]
+        suite: Option<Suite>,
         key: String,
         fresh: bool,
         collected: usize,

@@ -20,6 +20,10 @@ pub struct RunState {
     pub suites: HashMap<(Subject, Suite), SuiteState>,
     /// Must-fail twins by suite: how many ran, and which passed.
     pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
+    /// Reports of the submission's cases that disagreed, by suite.
+    pub disagreed: HashMap<Suite, usize>,
+    /// Of the calibrations that its suites rest on.
+    pub keys: HashMap<Option<Suite>, String>,
     pub log: Vec<LogLine>,
     /// The agent's part, once it has begun.
     pub agent: Option<AgentState>,
@@ -112,14 +116,25 @@ impl RunState {
                 // were finished; all else is done afresh
                 let mut suites = std::mem::take(&mut self.suites);
                 suites.retain(|_, suite| suite.finished);
+                let mut disagreed = std::mem::take(&mut self.disagreed);
+                disagreed.retain(|suite, _| suites.contains_key(&(Subject::Submission, *suite)));
                 *self = Self {
                     log: std::mem::take(&mut self.log),
                     twins: std::mem::take(&mut self.twins),
-                    agent: self.agent.take().filter(|_| self.captured.is_some()),
+                    agent: self.agent.take().filter(|agent| {
+                        // its tree is still there, unless the machine went down meanwhile
+                        let same = self
+                            .started
+                            .as_ref()
+                            .is_some_and(|before| (&before.host, &before.boot) == (host, boot));
+                        self.captured.is_some() || same && agent.end.is_some()
+                    }),
                     captured: self.captured.take(),
                     // until this attempt's is chosen: it decides whether the suites stay
                     engine: self.engine,
+                    keys: std::mem::take(&mut self.keys),
                     suites,
+                    disagreed,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),
                     ..Self::default()
@@ -143,7 +158,7 @@ impl RunState {
                 if self.engine != Some(*engine) {
                     // measured elsewhere: no part of this attempt
                     self.suites.clear();
-                    self.twins.clear();
+                    self.forget();
                 }
                 self.engine = Some(*engine);
                 let image = image
@@ -337,12 +352,32 @@ impl RunState {
                     format!("{suite}: {run} must-fail twins, {} passed", passed.len()),
                 );
             }
+            Event::Disagreed {
+                subject,
+                suite,
+                rank,
+                case,
+                detail,
+            } => {
+                if *subject == Subject::Submission {
+                    *self.disagreed.entry(*suite).or_default() += 1;
+                }
+                let case = case.as_ref().map(|c| format!(" {c}")).unwrap_or_default();
+                let text = format!("{suite}: reports disagree (rank {rank}){case}: {detail}");
+                self.say(at_s, Level::Warn, text);
+            }
             Event::Calibrated {
+                suite,
                 key,
                 fresh,
                 collected,
                 passed,
             } => {
+                let before = self.keys.insert(*suite, key.clone());
+                if suite.is_some() && before.is_some_and(|before| before != *key) {
+                    // tests, environment or limits changed between two attempts
+                    self.forget();
+                }
                 let how = if *fresh {
                     "gold ran first, once"
                 } else {
@@ -380,6 +415,14 @@ impl RunState {
             }
             Event::Unknown => {}
         }
+    }
+
+    /// What was measured of the submission so far is no part of this attempt.
+    pub(super) fn forget(&mut self) {
+        self.suites
+            .retain(|(subject, _), _| *subject != Subject::Submission);
+        self.twins.clear();
+        self.disagreed.clear();
     }
 
     pub(super) fn say(&mut self, at_s: f64, level: Level, text: String) {

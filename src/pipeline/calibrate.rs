@@ -52,6 +52,7 @@ pub(super) async fn calibration(
                 (known, true)
             };
         recorder.record(Event::Calibrated {
+            suite: Some(*suite),
             key,
             fresh,
             collected: known.collected(),

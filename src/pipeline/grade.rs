@@ -144,6 +144,7 @@ async fn run_all(
             return Ok(());
         }
     }
+    let kept_disagreed = &kept.disagreed;
     for suite in observed.suites.clone() {
         let stage = stage_of(suite);
         // on GPUs it is measured afresh: they may have been others, or on their way out
@@ -156,6 +157,7 @@ async fn run_all(
             let (results, twins) = done;
             observed.results.insert(suite, results);
             observed.twins_passed.extend(twins);
+            observed.discrepancies += kept_disagreed.get(&suite).copied().unwrap_or(0);
             continue;
         }
         let timer = Timer::start(recorder, stage, subjected.subject);

@@ -90,18 +90,13 @@ pub(super) async fn one_suite(
         Err(e) => return Err(Stop::Fault(e.to_string())),
     };
     for odd in &outcome.discrepancies {
-        let case = odd
-            .case
-            .as_ref()
-            .map(|c| format!(" {c}"))
-            .unwrap_or_default();
-        recorder.say(
-            Level::Warn,
-            format!(
-                "{suite}: reports disagree (rank {}){case}: {}",
-                odd.rank, odd.detail
-            ),
-        );
+        recorder.record(Event::Disagreed {
+            subject: subjected.subject,
+            suite,
+            rank: odd.rank,
+            case: odd.case.clone(),
+            detail: odd.detail.clone(),
+        });
     }
     let mut twins_passed = Vec::new();
     if let Some(twins) = twins? {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::agent::{agent_tree, awaits_capture};
 use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
 use super::{calibrate, grade};
@@ -11,6 +12,9 @@ use crate::domain::{Event, Grade, Level, Manifest, Work};
 use crate::engine::docker::all_gone;
 use crate::environment::remove_tree;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch, random_hex};
+
+/// An agent's tree while the rest of its attempt is removed.
+const ASIDE: &str = "agent-tree-kept";
 
 /// What sandboxes may take to go when a run ends in their middle.
 const ENDING: Duration = Duration::from_secs(10);
@@ -42,14 +46,19 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
         version: env!("CARGO_PKG_VERSION").into(),
         attempt,
     });
+    let kept = run.state()?;
     // what an earlier attempt left half-done
-    remove_scratch(run)?;
+    if awaits_capture(&kept) {
+        put_tree_aside(run, || remove_scratch(run))?;
+    } else {
+        remove_scratch(run)?;
+        let _ = remove_tree(&run.path().join(ASIDE));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(WorkError::Runtime)?;
-    let kept = run.state()?;
     let ended = runtime.block_on(async {
         tokio::select! {
             biased;
@@ -118,6 +127,31 @@ async fn execute(
             .await
             .map(|()| None),
     }
+}
+
+/// Calls `clear` with an agent's tree out of its way.
+fn put_tree_aside(
+    run: &RunDir,
+    clear: impl FnOnce() -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
+    let tree = agent_tree(&run.scratch_path());
+    let aside = run.path().join(ASIDE);
+    let moved = |from: &Path, to: &Path| match std::fs::rename(from, to) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(StoreError::Io {
+            path: from.to_path_buf(),
+            source,
+        }),
+        _ => Ok(()),
+    };
+    // where it is aside already, a kill came between these lines
+    moved(&tree, &aside)?;
+    clear()?;
+    std::fs::create_dir_all(run.scratch_path()).map_err(|source| StoreError::Io {
+        path: run.scratch_path(),
+        source,
+    })?;
+    moved(&aside, &tree)?;
+    Ok(())
 }
 
 /// Removes what an attempt left half-done. What cannot be removed (a tree deeper than descriptors

@@ -14,6 +14,7 @@ use crate::on_both_engines;
 on_both_engines!(
     a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up,
     a_full_disk_is_a_fault_and_the_run_can_be_taken_up,
+    a_worker_killed_while_it_captures_gives_the_agent_no_second_time,
 );
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -49,6 +50,46 @@ fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
         run.join("journal.jsonl").is_file() && !events(&run, "agent_started").is_empty()
     });
     (id, run)
+}
+
+fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str) {
+    let name = format!("leaves-much-{engine}");
+    // a capture that takes seconds; and a second time would show in the patch
+    scripted(
+        &name,
+        "mkdir many; for d in $(seq 200); do mkdir many/$d; \
+         seq 200 | split -l 1 -a 3 - many/$d/f; done; date +%s%N > when",
+    );
+    let (id, run) = at_work(&name, engine);
+    until("the agent has ended", || {
+        !events(&run, "agent_ended").is_empty()
+    });
+    let worker = events(&run, "run_started")[0]["pid"].as_i64().unwrap();
+    let worker = nix::unistd::Pid::from_raw(i32::try_from(worker).unwrap());
+    nix::sys::signal::kill(worker, nix::sys::signal::Signal::SIGKILL).unwrap();
+    assert!(
+        events(&run, "captured").is_empty(),
+        "the capture was over before the kill: nothing was tried"
+    );
+    let when = std::fs::read_to_string(run.join("scratch/agent-tree/when")).unwrap();
+    until("it is interrupted", || row(&id)["status"] == "interrupted");
+    let resumed = infradev(&home(), &tasks())
+        .args(["resume", &id])
+        .output()
+        .unwrap();
+    assert_eq!(
+        resumed.status.code(),
+        Some(1),
+        "{}",
+        String::from_utf8_lossy(&resumed.stderr)
+    );
+    assert_eq!(events(&run, "agent_started").len(), 1);
+    let captured = events(&run, "captured");
+    assert_eq!(captured.len(), 1);
+    assert_eq!(captured[0]["files"].as_array().unwrap().len(), 40_001);
+    let patch = std::fs::read_to_string(run.join("submission.patch")).unwrap();
+    assert!(patch.contains(&format!("+{when}")), "the tree it left");
+    assert!(!run.join("agent-tree-kept").exists());
 }
 
 fn row(id: &str) -> Value {

@@ -18,4 +18,4 @@ mod stage;
 mod theirs;
 mod trajectory;
 
-pub(super) use part::agent_part;
+pub(super) use part::{agent_part, agent_tree, awaits_capture};

@@ -56,22 +56,57 @@ pub(in crate::pipeline) async fn agent_part(
             capture: 0.0,
         });
     }
-    let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
     let agent = read(&ground.run.agent_path())?;
     let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
-    let tree = ground.scratch.join("agent-tree");
+    let tree = agent_tree(&ground.scratch);
+    let secrets = Redactor::new(&passed);
+    if awaits_capture(kept) && tree.is_dir() {
+        recorder.say(
+            Level::Info,
+            "agent: its tree is kept from the earlier attempt",
+        );
+        return Ok(Took {
+            agent: kept
+                .agent
+                .as_ref()
+                .and_then(|a| a.duration_s)
+                .unwrap_or(0.0),
+            capture: captured(ground, &tree, &secrets, recorder).await?,
+        });
+    }
+    let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
     let worked = work(home, ground, order, (&agent, &passed), &tree, recorder).await;
     if matches!(worked, Err(Stop::Fault(_))) {
         rescue(ground, &tree, recorder).await;
     }
     worked?;
-    let agent = timer.stop();
-    let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
-    capture(ground, &tree, &Redactor::new(&passed), recorder).await?;
     Ok(Took {
-        agent,
-        capture: timer.stop(),
+        agent: timer.stop(),
+        capture: captured(ground, &tree, &secrets, recorder).await?,
     })
+}
+
+/// The stage `capture`, in seconds.
+async fn captured(
+    ground: &Ground,
+    tree: &Path,
+    secrets: &Redactor,
+    recorder: &Recorder,
+) -> Result<f64, Stop> {
+    let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
+    capture(ground, tree, secrets, recorder).await?;
+    Ok(timer.stop())
+}
+
+/// Where an agent works, in a run's scratch.
+pub(in crate::pipeline) fn agent_tree(scratch: &Path) -> PathBuf {
+    scratch.join("agent-tree")
+}
+
+/// The agent has ended, nothing of it runs, and its patch is not made yet: its time is spent, and
+/// it must not get it twice.
+pub(in crate::pipeline) fn awaits_capture(kept: &RunState) -> bool {
+    kept.captured.is_none() && kept.agent.as_ref().is_some_and(|a| a.end.is_some())
 }
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` wants it

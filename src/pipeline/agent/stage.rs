@@ -12,7 +12,7 @@ use super::changes::{Changes, Counts};
 use super::log::LogWriter;
 use super::rollout;
 use super::site::Site;
-use super::trajectory::Trajectory;
+use super::trajectory::{Follower, Trajectory};
 use crate::agent::adapter::Redactor;
 use crate::domain::{AgentEnd, Event};
 use crate::engine::{ProcessStatus, Sandbox, SandboxEvent, Stream};
@@ -22,7 +22,7 @@ use crate::pipeline::recorder::Recorder;
 
 /// The agent's own process in its sandbox.
 pub(super) const AGENT: u32 = 0;
-/// Between two looks at a trajectory that is rewritten.
+/// Between two looks at whether its log is kept.
 const LOOK: Duration = Duration::from_millis(500);
 /// Between two counts of what changed in the tree; a count that takes long makes them rarer.
 const COUNT: Duration = Duration::from_secs(3);
@@ -35,8 +35,7 @@ pub(super) struct Ears {
     aside: LogWriter,
     /// For standard output and standard error: a secret may be cut by a frame's edge.
     clean: [Redactor; 2],
-    trajectory: Option<Trajectory>,
-    secrets: Redactor,
+    trajectory: Option<Follower>,
     joined: bool,
 }
 
@@ -51,8 +50,7 @@ impl Ears {
             log,
             aside,
             clean: [secrets.clone(), secrets.clone()],
-            trajectory,
-            secrets,
+            trajectory: trajectory.map(|followed| Follower::start(followed, secrets)),
             joined: false,
         }
     }
@@ -72,22 +70,13 @@ impl Ears {
         to.push(&clean.push(bytes))
     }
 
-    fn look(&mut self) -> std::io::Result<()> {
-        if let Some(trajectory) = &mut self.trajectory {
-            let secrets = &self.secrets;
-            trajectory.follow(|bytes| {
-                let mut clean = secrets.clone();
-                let mut kept = clean.push(&bytes);
-                kept.extend(clean.finish());
-                kept
-            })?;
-        }
-        Ok(())
+    /// Its log cannot be kept any more.
+    fn deaf(&self) -> bool {
+        self.trajectory.as_ref().is_some_and(Follower::failed)
     }
 
     /// Writes what is left and tells how much came, and how much of it was dropped.
-    fn finish(mut self) -> std::io::Result<(u64, u64)> {
-        self.look()?;
+    async fn finish(mut self) -> std::io::Result<(u64, u64)> {
         let rest = self.clean.each_mut().map(Redactor::finish);
         for (rest, joined) in rest.iter().zip([true, self.joined]) {
             match &mut self.log {
@@ -100,7 +89,8 @@ impl Ears {
             counts = (log.counts().0, counts.1 + log.counts().1);
             log.finish()?;
         }
-        if let Some(trajectory) = &self.trajectory {
+        if let Some(follower) = self.trajectory {
+            let trajectory = follower.finish().await?;
             counts = (
                 counts.0 + trajectory.bytes + trajectory.dropped,
                 counts.1 + trajectory.dropped,
@@ -139,9 +129,10 @@ pub(super) async fn at_work(
     };
     sandbox.close().await;
     counter.stop().await;
-    let finished = ears.finish().map_err(fault);
-    let (end, killed) = cleared?;
+    let finished = ears.finish().await.map_err(fault);
+    // why the log could not be kept, before what came of it
     let (log_bytes, dropped_bytes) = finished?;
+    let (end, killed) = cleared?;
     recorder.record(Event::AgentEnded {
         end,
         duration_s,
@@ -174,11 +165,10 @@ async fn listen(
             event = sandbox.next() => event,
             () = &mut deadline => break AgentEnd::Limit,
             () = &mut look => {
-                let begun = Instant::now();
-                // a large document takes its time to copy
-                tokio::task::block_in_place(|| ears.look()).map_err(fault)?;
-                let pause = (begun.elapsed() * 20).max(LOOK);
-                look.as_mut().reset((Instant::now() + pause).into());
+                if ears.deaf() {
+                    return Err(Stop::Fault("the agent's log cannot be kept".into()));
+                }
+                look.as_mut().reset((Instant::now() + LOOK).into());
                 continue;
             }
         };

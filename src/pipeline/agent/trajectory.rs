@@ -5,8 +5,17 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
 
 use super::theirs::open_theirs;
+use crate::agent::adapter::Redactor;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Follows one file.
 pub(super) struct Trajectory {
@@ -62,6 +71,59 @@ impl Trajectory {
         std::fs::rename(&part, &self.to)?;
         self.seen = Some(mark);
         Ok(true)
+    }
+}
+
+/// Follows a trajectory on a thread of its own, so that copying a large one keeps nobody from
+/// hearing the agent or from ending it.
+pub(super) struct Follower {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<io::Result<Trajectory>>,
+}
+
+impl Follower {
+    pub(super) fn start(mut trajectory: Trajectory, secrets: Redactor) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = tokio::task::spawn_blocking(move || {
+            loop {
+                // whoever asks to stop has seen the agent end: one more look has it all
+                let last = stopped.load(Ordering::Acquire);
+                let begun = Instant::now();
+                trajectory.follow(|bytes| {
+                    let mut clean = secrets.clone();
+                    let mut kept = clean.push(&bytes);
+                    kept.extend(clean.finish());
+                    kept
+                })?;
+                if last {
+                    return Ok(trajectory);
+                }
+                // a large document takes its time to copy
+                let until = begun + (begun.elapsed() * 20).max(LOOK);
+                while Instant::now() < until && !stopped.load(Ordering::Acquire) {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
+        });
+        Self { stop, thread }
+    }
+
+    /// It could not go on: what [`finish`](Self::finish) tells.
+    pub(super) fn failed(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// The trajectory as it is now that nobody writes it any more.
+    pub(super) async fn finish(mut self) -> io::Result<Trajectory> {
+        self.stop.store(true, Ordering::Release);
+        (&mut self.thread).await.map_err(io::Error::other)?
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
     }
 }
 
