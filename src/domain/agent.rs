@@ -107,6 +107,8 @@ pub struct AgentLimits {
     pub log_mib: u64,
     pub memory_mib: u64,
     pub processes: u64,
+    /// What it may write into its work tree and its home.
+    pub disk_mib: u64,
 }
 
 impl Default for AgentLimits {
@@ -115,6 +117,7 @@ impl Default for AgentLimits {
             log_mib: 1024,
             memory_mib: 16384,
             processes: 4096,
+            disk_mib: 51200,
         }
     }
 }
@@ -166,7 +169,7 @@ pub enum AgentEnd {
     },
     /// The wall limit: what was there is captured and graded (badge `limit`).
     Limit,
-    /// Another limit of the sandbox (memory, processes): captured and graded too.
+    /// Another limit (memory, processes, disk): captured and graded too.
     Killed {
         limit: String,
         detail: String,
@@ -174,6 +177,11 @@ pub enum AgentEnd {
 }
 
 impl AgentEnd {
+    /// A limit ended it, and no decision of its own.
+    pub fn cut_short(&self) -> bool {
+        matches!(self, Self::Limit | Self::Killed { .. })
+    }
+
     /// As lists and logs say it.
     pub fn words(&self) -> String {
         match self {

@@ -172,7 +172,9 @@ impl RunState {
                     sha256: sha256.clone(),
                     files: files.clone(),
                     notes: notes.clone(),
-                    at_limit: agent.is_some_and(|a| a.end == Some(AgentEnd::Limit)),
+                    at_limit: agent
+                        .and_then(|a| a.end.as_ref())
+                        .is_some_and(AgentEnd::cut_short),
                     open: agent.is_some_and(|a| a.network == NetworkMode::Open),
                     agent_s: agent.and_then(|a| a.duration_s).unwrap_or_default(),
                 });
@@ -257,5 +259,70 @@ mod tests {
         assert!(kept(vec![]) && kept(vec![engine(EngineKind::Docker)]));
         assert!(!kept(vec![engine(EngineKind::Local)]));
         assert!(!kept(vec![engine(EngineKind::Docker), works()]));
+    }
+
+    fn calibrated(key: &str) -> Event {
+        Event::Calibrated {
+            suite: Some(Suite::Official),
+            key: key.into(),
+            fresh: false,
+            collected: 1,
+            passed: 1,
+        }
+    }
+
+    #[test]
+    fn what_was_measured_under_another_key_does_not_stay_and_disagreement_does() {
+        let odd = Event::Disagreed {
+            subject: Subject::Submission,
+            suite: Suite::Official,
+            rank: 0,
+            case: None,
+            detail: "two outcomes".into(),
+        };
+        let again = |key: &str| {
+            fold(vec![
+                started(1),
+                calibrated("k"),
+                odd.clone(),
+                measured(),
+                started(2),
+                calibrated(key),
+            ])
+        };
+        let same = again("k");
+        assert!(same.suite(Subject::Submission, Suite::Official).is_some());
+        assert_eq!(same.disagreed.get(&Suite::Official), Some(&1));
+        let other = again("l");
+        assert!(other.suite(Subject::Submission, Suite::Official).is_none());
+        assert!(other.disagreed.is_empty());
+    }
+
+    #[test]
+    fn an_agent_that_had_ended_stays_on_the_same_boot_only() {
+        let ended = Event::AgentEnded {
+            end: AgentEnd::Exited { code: 0 },
+            duration_s: 1.0,
+            killed: 0,
+            log_bytes: 0,
+            dropped_bytes: 0,
+        };
+        let mut elsewhere = started(2);
+        if let Event::RunStarted { boot, .. } = &mut elsewhere {
+            *boot = "another".into();
+        }
+        let again = |second: Event| fold(vec![started(1), works(), ended.clone(), second]);
+        assert!(again(started(2)).agent.is_some());
+        assert!(again(elsewhere.clone()).agent.is_none());
+        // a kill after that: its tree is gone, whatever the boot
+        let third = fold(vec![
+            started(1),
+            works(),
+            ended.clone(),
+            elsewhere.clone(),
+            elsewhere,
+        ]);
+        assert!(third.agent.is_none());
+        assert!(fold(vec![started(1), works(), started(2)]).agent.is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! What goes wrong around an agent: its worker dies, its container is taken away, the disk fills.
 //! Each is shown, nothing is lost but the stage in progress, and nothing is left running.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use crate::on_both_engines;
 on_both_engines!(
     a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up,
     a_full_disk_is_a_fault_and_the_run_can_be_taken_up,
+    an_agent_that_fills_the_disk_is_stopped_and_graded,
     a_worker_killed_while_it_captures_gives_the_agent_no_second_time,
 );
 
@@ -201,8 +202,9 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
     assert!(later.clone().count() > 0 && later.clone().all(|e| e["fresh"] == false));
 }
 
-fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
-    let small = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("small-{engine}"));
+/// A home on a file system of 400 MB, and how its agent `fills` is written.
+fn small_home(name: &str) -> Option<(Unmount, PathBuf)> {
+    let small = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&small).unwrap();
     let none = None::<&str>;
     let flags = nix::mount::MsFlags::empty();
@@ -210,19 +212,65 @@ fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
     if let Err(e) = mounted {
         assert!(std::env::var_os("INFRADEV_REQUIRE_DOCKER").is_none(), "{e}");
         println!("not run: no small file system can be mounted here ({e})");
-        return;
+        return None;
     }
-    let _unmount = Unmount(small.clone());
-    let agents = small.join("agents");
+    Some((Unmount(small.clone()), small))
+}
+
+fn fills(home: &Path, script: &str) {
+    let agents = home.join("agents");
     std::fs::create_dir_all(&agents).unwrap();
-    let adapter = |script: &str| {
-        let text = format!(
-            "schema = 1\nname = \"fills\"\nformat = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {}]\n\
-             [network]\nmode = \"none\"\n[env.set]\nPROMPT_FILE = \"{{prompt_file}}\"\n",
-            super::house::toml_text(script)
-        );
-        std::fs::write(agents.join("fills.toml"), text).unwrap();
+    let text = format!(
+        "schema = 1\nname = \"fills\"\nformat = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {}]\n\
+         [network]\nmode = \"none\"\n[env.set]\nPROMPT_FILE = \"{{prompt_file}}\"\n",
+        super::house::toml_text(script)
+    );
+    std::fs::write(agents.join("fills.toml"), text).unwrap();
+}
+
+/// Else it could choose to be a fault, which no score counts.
+fn an_agent_that_fills_the_disk_is_stopped_and_graded(engine: &str) {
+    let Some((_unmount, small)) = small_home(&format!("filled-{engine}")) else {
+        return;
     };
+    fills(
+        &small,
+        "echo '# work' >> tandem/__init__.py; \
+         for n in $(seq 100); do head -c 5000000 /dev/zero | tr '\\0' x > ~/$n; sleep 0.05; done; sleep 60",
+    );
+    let output = infradev(&small, &tasks())
+        .args([
+            "run",
+            "dp-buckets",
+            "--agent",
+            "fills",
+            "--engine",
+            engine,
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    let grade: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(grade["verdict"], "failed");
+    assert!(
+        grade["badges"]
+            .as_array()
+            .unwrap()
+            .contains(&"limit".into())
+    );
+    let run = small.join("runs").join(grade["run"].as_str().unwrap());
+    let ended = &events(&run, "agent_ended")[0];
+    assert_eq!(ended["end"]["limit"], "disk", "{ended}");
+    let captured = &events(&run, "captured")[0]["files"];
+    assert_eq!(captured.as_array().unwrap().len(), 1, "{captured}");
+}
+
+fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
+    let Some((_unmount, small)) = small_home(&format!("small-{engine}")) else {
+        return;
+    };
+    let adapter = |script: &str| fills(&small, script);
     // its log takes all that is left
     adapter("echo '# work' >> tandem/__init__.py; yes 'so many words' | head -c 500000000");
     let start = |args: &[&str]| infradev(&small, &tasks()).args(args).output().unwrap();

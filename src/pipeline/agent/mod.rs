@@ -2,12 +2,13 @@
 //!
 //! - [`part`]: from the order to the captured patch
 //! - [`install`], [`site`]: its program, and what its sandbox is made of
-//! - [`stage`], [`log`], [`trajectory`], [`changes`]: while it works
+//! - [`stage`], [`log`], [`trajectory`], [`changes`], [`disk`]: while it works
 //! - [`capture`]: what it leaves
 
 mod capture;
 mod certificates;
 mod changes;
+mod disk;
 mod install;
 mod log;
 mod part;

@@ -11,7 +11,7 @@ use super::changes::Changes;
 use super::install::install;
 use super::log::{LogWriter, set_aside};
 use super::recording::prepare;
-use super::site::{Plan, Site};
+use super::site::{Plan, Site, agent_folders};
 use super::stage::{Ears, at_work};
 use super::trajectory::Trajectory;
 use crate::agent::adapter::{PassError, Passed, Redactor, allow_list};
@@ -19,7 +19,7 @@ use crate::agent::proxy::Proxy;
 use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
 use crate::domain::{AgentOrder, AgentSpec, Event, Level, NetworkMode, Stage, Subject, hex};
-use crate::environment::{self, Package};
+use crate::environment::{self, Package, remove_tree};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::Ground;
@@ -80,6 +80,8 @@ pub(in crate::pipeline) async fn agent_part(
         rescue(ground, &tree, recorder).await;
     }
     worked?;
+    // it may have filled the disk, and the grade needs some
+    clear_away(agent_folders(&ground.scratch)).await;
     Ok(Took {
         agent: timer.stop(),
         capture: captured(ground, &tree, &secrets, recorder).await?,
@@ -95,7 +97,18 @@ async fn captured(
 ) -> Result<f64, Stop> {
     let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
     capture(ground, tree, secrets, recorder).await?;
+    clear_away([tree.to_path_buf()]).await;
     Ok(timer.stop())
+}
+
+/// What stays goes with the scratch when the run ends.
+async fn clear_away(folders: impl IntoIterator<Item = PathBuf> + Send + 'static) {
+    let gone = tokio::task::spawn_blocking(move || {
+        for folder in folders {
+            let _ = remove_tree(&folder);
+        }
+    });
+    gone.await.ok();
 }
 
 /// Where an agent works, in a run's scratch.

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::certificates::certificates;
+use super::disk::Disk;
 use super::install::Installed;
 use super::stage::AGENT;
 use crate::agent::adapter::{Passed, WordError, Words};
@@ -40,6 +42,8 @@ pub(super) struct Site {
     pub out: PathBuf,
     /// Its home folder, outside.
     pub home: PathBuf,
+    /// What it takes of the disk.
+    pub disk: Arc<Disk>,
     /// Processes of ours beside the agent's own.
     pub helpers: u32,
     spec: SandboxSpec,
@@ -62,11 +66,16 @@ pub(super) struct Plan<'a> {
     pub passed: &'a Passed,
 }
 
+/// An agent's home and where it keeps a trajectory, in a run's scratch.
+pub(super) fn agent_folders(scratch: &Path) -> [PathBuf; 2] {
+    ["agent-home", "agent-out"].map(|name| scratch.join(name))
+}
+
 impl Site {
     /// Lays folders out; the tree is there already.
     pub(super) fn new(plan: Plan<'_>, tree: &Path, network: NetworkMode) -> Result<Self, Stop> {
         let scratch = &plan.ground.scratch;
-        let (home, out) = (scratch.join("agent-home"), scratch.join("agent-out"));
+        let [home, out] = agent_folders(scratch);
         for folder in [&home, &out] {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Stop::Fault(format!("{}: {e}", folder.display())))?;
@@ -127,6 +136,10 @@ impl Site {
         let limits = &ground.task.spec.limits;
         Ok(Self {
             agent: plan.agent.name.clone(),
+            disk: Arc::new(Disk::watch(
+                vec![tree.to_path_buf(), home.clone(), out.clone()],
+                plan.agent.limits.disk_mib << 20,
+            )),
             out,
             home,
             helpers: u32::from(plan.proxy.is_some()),

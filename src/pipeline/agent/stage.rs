@@ -1,10 +1,10 @@
 //! The agent at work: its own copy of base, its prompt, its limits, and what it says meanwhile.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
@@ -22,6 +22,8 @@ use crate::pipeline::recorder::Recorder;
 
 /// The agent's own process in its sandbox.
 pub(super) const AGENT: u32 = 0;
+/// The limit that is ours to enforce.
+const DISK: &str = "disk";
 /// Between two looks at whether its log is kept.
 const LOOK: Duration = Duration::from_millis(500);
 /// Between two counts of what changed in the tree; a count that takes long makes them rarer.
@@ -113,14 +115,14 @@ pub(super) async fn at_work(
     recorder: &Recorder,
 ) -> Result<(), Stop> {
     let since = Instant::now();
-    let counter = Counter::start(ground, &site.home, changes, recorder);
-    let heard = listen(site, &mut sandbox, &mut ears, since + limit).await;
+    let (counter, over) = Counter::start(ground, site, changes, recorder);
+    let heard = listen(site, &mut sandbox, &mut ears, over, since + limit).await;
     let duration_s = since.elapsed().as_secs_f64();
     let cleared = match heard {
         Ok(end) => clear(
             &mut sandbox,
             &mut ears,
-            end == AgentEnd::Limit,
+            matches!(&end, AgentEnd::Limit) || of_disk(&end),
             site.helpers,
         )
         .await
@@ -143,6 +145,11 @@ pub(super) async fn at_work(
     Ok(())
 }
 
+/// We end it then; the sandbox's own limits have ended it already.
+fn of_disk(end: &AgentEnd) -> bool {
+    matches!(end, AgentEnd::Killed { limit, .. } if limit == DISK)
+}
+
 #[allow(clippy::needless_pass_by_value)] // as `map_err` wants it
 fn fault(e: std::io::Error) -> Stop {
     Stop::Fault(format!("the agent's log: {e}"))
@@ -153,6 +160,7 @@ async fn listen(
     site: &Site,
     sandbox: &mut Sandbox,
     ears: &mut Ears,
+    mut over: mpsc::Receiver<String>,
     until: Instant,
 ) -> Result<AgentEnd, Stop> {
     let look = sleep_until((Instant::now() + LOOK).into());
@@ -164,6 +172,9 @@ async fn listen(
         let event = tokio::select! {
             event = sandbox.next() => event,
             () = &mut deadline => break AgentEnd::Limit,
+            Some(detail) = over.recv() => {
+                break AgentEnd::Killed { limit: DISK.into(), detail };
+            }
             () = &mut look => {
                 if ears.deaf() {
                     return Err(Stop::Fault("the agent's log cannot be kept".into()));
@@ -251,10 +262,18 @@ struct Counter {
 }
 
 impl Counter {
-    fn start(ground: &Ground, home: &Path, mut changes: Changes, recorder: &Recorder) -> Self {
+    /// Also tells, once, that the agent takes too much disk.
+    fn start(
+        ground: &Ground,
+        site: &Site,
+        mut changes: Changes,
+        recorder: &Recorder,
+    ) -> (Self, mpsc::Receiver<String>) {
+        let (too_much, over) = mpsc::channel(1);
+        let disk = Arc::clone(&site.disk);
         let stop = Arc::new(AtomicBool::new(false));
         let (trees, recorder) = (Arc::clone(&ground.trees), recorder.clone());
-        let (stopped, home) = (Arc::clone(&stop), home.to_path_buf());
+        let (stopped, home) = (Arc::clone(&stop), site.home.clone());
         let thread = tokio::task::spawn_blocking(move || {
             let (mut told, mut used) = (Counts::default(), None);
             while !stopped.load(Ordering::Relaxed) {
@@ -268,6 +287,9 @@ impl Counter {
                         deleted: counts.deleted,
                     });
                 }
+                if let Some(detail) = disk.over() {
+                    let _ = too_much.try_send(detail);
+                }
                 let usage = rollout::tokens(&home);
                 if let Some(usage) = usage.filter(|_| usage != used) {
                     used = Some(usage);
@@ -277,13 +299,20 @@ impl Counter {
                 let until = begun + (begun.elapsed() * 20).max(COUNT);
                 while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(50));
+                    if disk.low() {
+                        if let Some(detail) = disk.over() {
+                            let _ = too_much.try_send(detail);
+                        }
+                        std::thread::sleep(Duration::from_millis(200));
+                    }
                 }
             }
         });
-        Self {
+        let counter = Self {
             stop,
             thread: Some(thread),
-        }
+        };
+        (counter, over)
     }
 
     async fn stop(mut self) {
