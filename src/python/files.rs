@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 pub fn is_python(path: &str) -> bool {
-    path.ends_with(".py")
+    path.strip_suffix(".py").is_some()
 }
 
 /// The Python files of `gold` that `base` does not have or has with another content: what a

@@ -5,6 +5,7 @@
 //! - [`twins`]: must-fail twins of test files
 //! - [`hollow`]: the hollow patch of a change
 
+mod code;
 pub mod edits;
 mod files;
 pub mod hollow;

@@ -46,23 +46,20 @@ impl Versions {
             }
             (None, None) => return Err(wrong(format!("task {} has no source", task.id()))),
         };
-        let (gold, merged) = match (&spec.gold.commit, &origin) {
-            (Some(commit), Some(origin)) => {
-                let whole = snapshot.import_git(origin, commit, only)?;
-                (whole, Some(whole))
-            }
-            _ => {
-                let file = task.path(spec.gold.patch.as_deref().unwrap_or_default());
-                let shown = file.display();
-                let bytes = std::fs::read(&file).map_err(|e| wrong(format!("{shown}: {e}")))?;
-                let applied = apply(&snapshot, &bytes).map_err(|e| match e {
-                    ApplyError::Workspace(e) => VersionsError::Workspace(e),
-                    ApplyError::Refused(_) => {
-                        wrong(format!("{shown}: gold does not apply to base: {e}"))
-                    }
-                })?;
-                (applied.tree, None)
-            }
+        let (gold, merged) = if let (Some(commit), Some(origin)) = (&spec.gold.commit, &origin) {
+            let whole = snapshot.import_git(origin, commit, only)?;
+            (whole, Some(whole))
+        } else {
+            let file = task.path(spec.gold.patch.as_deref().unwrap_or_default());
+            let shown = file.display();
+            let bytes = std::fs::read(&file).map_err(|e| wrong(format!("{shown}: {e}")))?;
+            let applied = apply(&snapshot, &bytes).map_err(|e| match e {
+                ApplyError::Workspace(e) => VersionsError::Workspace(e),
+                ApplyError::Refused(_) => {
+                    wrong(format!("{shown}: gold does not apply to base: {e}"))
+                }
+            })?;
+            (applied.tree, None)
         };
         let base = snapshot.tree();
         let suites = Suite::ALL
@@ -117,18 +114,13 @@ impl Versions {
             return Ok(Files::new());
         };
         let into = spec.into.trim_matches('/');
-        let (tree, prefix) = match &spec.from {
-            Some(from) => (
-                self.snapshot.import_dir(&task.path(from))?,
-                format!("{into}/"),
-            ),
-            None => {
-                let what = format!("task {} has no {suite} suite", task.id());
-                (
-                    self.merged.ok_or(VersionsError::Task { what })?,
-                    String::new(),
-                )
-            }
+        let (tree, prefix) = if let Some(from) = &spec.from {
+            let tree = self.snapshot.import_dir(&task.path(from))?;
+            (tree, format!("{into}/"))
+        } else {
+            let what = format!("task {} has no {suite} suite", task.id());
+            let merged = self.merged.ok_or(VersionsError::Task { what })?;
+            (merged, String::new())
         };
         let found = self.files(tree, |path| {
             is_python(path) && (!prefix.is_empty() || inside(into, path))

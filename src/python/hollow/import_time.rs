@@ -4,7 +4,7 @@
 //! Calls are found by name, without running anything: in a module's own statements, in class
 //! bodies, decorators and default values, and from there through the functions that are called.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node;
 
@@ -77,8 +77,7 @@ struct Names<'a> {
     candidates: &'a [Candidate],
     /// Candidates by the last part of the name under which they are called.
     by_last: HashMap<&'a str, Vec<usize>>,
-    /// By module: as it calls what it imports, and as that is called where it comes from.
-    imports: Vec<HashMap<&'a str, &'a str>>,
+    imports: Vec<Imports<'a>>,
 }
 
 impl<'a> Names<'a> {
@@ -88,8 +87,8 @@ impl<'a> Names<'a> {
             let mut parts = candidate.name.rsplit('.');
             let last = parts.next().unwrap_or_default();
             by_last.entry(last).or_default().push(index);
-            // a class that is called runs the first three, one that is derived from the last
-            if ["__init__", "__new__", "__post_init__", "__init_subclass__"].contains(&last)
+            // a class that is called runs these
+            if ["__init__", "__new__", "__post_init__"].contains(&last)
                 && let Some(class) = parts.next()
             {
                 by_last.entry(class).or_default().push(index);
@@ -111,7 +110,7 @@ impl<'a> Names<'a> {
         };
         let imported = &self.imports[at];
         let original = if before.is_none() {
-            imported.get(last).copied().unwrap_or(last)
+            imported.names.get(last).copied().unwrap_or(last)
         } else {
             last
         };
@@ -123,27 +122,40 @@ impl<'a> Names<'a> {
                 // f(), or a class
                 (None, class) => {
                     let right = class.is_none_or(|c| c.rsplit('.').next() == Some(original));
-                    let here = candidate.module == at || imported.values().any(|o| *o == original);
+                    let here =
+                        candidate.module == at || imported.names.values().any(|o| *o == original);
                     right && here
                 }
                 // module.f()
                 (Some(before), None) => {
                     let stem = self.paths[candidate.module].trim_end_matches(".py");
                     let stem = stem.trim_end_matches("/__init__");
-                    let module = imported.get(before).copied().unwrap_or(before);
+                    let module = imported.names.get(before).copied().unwrap_or(before);
                     stem.rsplit('/').next() == Some(module)
                 }
                 // Class.f(), or a method of an object that its name alone tells
-                (Some(_), Some(_)) => true,
+                (Some(before), Some(class)) if last.starts_with("__") => {
+                    let before = imported.names.get(before).copied().unwrap_or(before);
+                    class.rsplit('.').next() == Some(before)
+                }
+                (Some(before), Some(_)) => !imported.modules.contains(before),
             }
         };
         known.iter().filter(|i| means(i)).copied().collect()
     }
 }
 
-/// Names that a module imports: as it calls them, and as they are called where they come from.
-fn imports<'m>(module: &'m Module<'_>) -> HashMap<&'m str, &'m str> {
-    let mut found = HashMap::new();
+/// Names that a module imports.
+#[derive(Default)]
+struct Imports<'m> {
+    /// As it calls them, and as they are called where they come from.
+    names: HashMap<&'m str, &'m str>,
+    /// Those of `import …`, which are modules for certain.
+    modules: HashSet<&'m str>,
+}
+
+fn imports<'m>(module: &'m Module<'_>) -> Imports<'m> {
+    let mut found = Imports::default();
     let mut stack = vec![module.root()];
     while let Some(node) = stack.pop() {
         match node.kind() {
@@ -157,7 +169,10 @@ fn imports<'m>(module: &'m Module<'_>) -> HashMap<&'m str, &'m str> {
                         _ => continue,
                     };
                     let last = |text: &'m str| text.rsplit('.').next().unwrap_or(text);
-                    found.insert(last(name), last(original));
+                    found.names.insert(last(name), last(original));
+                    if node.kind() == "import_statement" {
+                        found.modules.insert(last(name));
+                    }
                 }
             }
             "function_definition" => {}
@@ -192,7 +207,8 @@ fn at_import(module: &Module<'_>, node: Node<'_>, calls: &mut Vec<(String, usize
         "class_definition" => {
             if let Some(parents) = node.child_by_field_name("superclasses") {
                 for parent in children(parents) {
-                    add(parent, module.source(parent));
+                    let hook = format!("{}.__init_subclass__", module.source(parent));
+                    add(parent, &hook);
                 }
             }
         }

@@ -1,12 +1,10 @@
 //! The hollow patch (METHOD.md section 3): gold's new interfaces without what stands behind them.
 //!
 //! - [`run`]: which functions raise, and the files with them
-//! - [`code`]: what a function does, without comments and white space
 //! - [`body`]: a body that raises; bodies that there is nothing to take from
 //! - [`import_time`]: functions that must work so that modules can be imported
 
 mod body;
-mod code;
 mod import_time;
 mod run;
 

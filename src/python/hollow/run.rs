@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::body::{declares_only, only_stores, raising};
-use super::code::code;
 use super::import_time::{Candidate, Scanned, import_time};
+use crate::python::code::code;
 use crate::python::files::{Files, changed_python, is_python};
 use crate::python::symbols::{Function, Module};
 

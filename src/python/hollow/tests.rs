@@ -28,7 +28,7 @@ fn kept(hollow: &Hollow) -> Vec<(&str, Why)> {
         .collect()
 }
 
-const BASE: &str = r#"import os
+const BASE: &str = r"import os
 
 def old(x):
     # stays
@@ -36,7 +36,7 @@ def old(x):
 
 def changes(x):
     return x
-"#;
+";
 
 const GOLD: &str = r#"import os
 from dataclasses import dataclass, field
@@ -160,7 +160,7 @@ fn changed_functions_raise_where_none_is_added() {
 fn comments_docstrings_and_layout_change_no_function() {
     let gold = BASE.replace(
         "def changes(x):\n    return x",
-        "def changes( x ):\n    'doc'\n    # why\n    return x  # so",
+        "def changes( x, ):\n    'doc'\n    # why\n    return x  # so",
     );
     let made = hollow(&files(&[("m.py", BASE)]), &files(&[("m.py", &gold)]));
     assert!(made.files.is_empty() && made.raised.is_empty() && made.kept.is_empty());
@@ -203,6 +203,23 @@ fn what_runs_at_import_does_its_work() {
     assert_eq!(names, ["register", "note", "later", "Log.__init__"]);
     assert!(made.kept.iter().all(|k| k.why == Why::RunsAtImport));
     assert_eq!(made.kept[2].note.as_deref(), Some("pkg/use.py:4"));
+    // a function of a module that is no method of ours
+    let gold = files(&[
+        (
+            "a.py",
+            "class A:\n    def device(self):\n        return 1\n",
+        ),
+        ("b.py", "import torch\nX = torch.device('cpu')\n"),
+    ]);
+    assert_eq!(raised(&hollow(&Files::new(), &gold)), ["A.device"]);
+    // a class that others derive from is not called for that, but told
+    let gold = files(&[(
+        "a.py",
+        "class A:\n    def __init__(self):\n        self.x = f()\n    def __init_subclass__(cls):\n        note(cls)\nclass B(A):\n    pass\n",
+    )]);
+    let made = hollow(&Files::new(), &gold);
+    assert_eq!(raised(&made), ["A.__init__"]);
+    assert_eq!(kept(&made), [("A.__init_subclass__", Why::RunsAtImport)]);
     // an unchanged file imports it as well
     let (base, gold) = (
         files(&[
@@ -279,11 +296,11 @@ fn module(parts: &[(&str, Vec<&str>, bool)]) -> String {
         let one = format!("{}\n{inner}\n", head.replace('N', &format!("f{index}")));
         if *in_class {
             let one = crate::python::indent::indented(&one, "    ").unwrap();
-            out.push_str(&format!(
-                "class C{index}(Base):\n    x: int = {index}\n{one}\n"
-            ));
+            let class = format!("class C{index}(Base):\n    x: int = {index}\n{one}\n");
+            out.push_str(&class);
         } else {
-            out.push_str(&format!("{one}\nV{index} = [\n  {index}]\n"));
+            let function = format!("{one}\nV{index} = [\n  {index}]\n");
+            out.push_str(&function);
         }
     }
     out

@@ -6,7 +6,7 @@ use crate::python::symbols::{Function, Module, children, is_docstring, statement
 
 /// A form of a function's code that comments, docstrings and white space do not change:
 /// decorators, signature and body as the parser nests them.
-pub(super) fn code(module: &Module<'_>, function: &Function) -> String {
+pub(in crate::python) fn code(module: &Module<'_>, function: &Function) -> String {
     let mut out = module
         .node_of(function)
         .map(|node| module.decorators(node).join("@"))
@@ -29,8 +29,14 @@ fn write(module: &Module<'_>, node: Node<'_>, out: &mut String) {
         .flatten()
         .filter(|first| is_docstring(module.text, *first));
     out.push('(');
+    let named = node.named_child_count();
     for part in parts {
-        if part.kind() != "comment" && Some(part) != documented {
+        // a comma at the end says nothing, but for a tuple of one
+        let last = part
+            .next_sibling()
+            .is_some_and(|n| [")", "]", "}"].contains(&n.kind()));
+        let comma = part.kind() == "," && last && !(node.kind() == "tuple" && named == 1);
+        if part.kind() != "comment" && Some(part) != documented && !comma {
             write(module, part, out);
         }
     }
