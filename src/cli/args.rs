@@ -42,6 +42,8 @@ pub enum Command {
     Tasks(Json),
     /// Check tasks: files, claims, patches against base. All of them where none is named.
     Check(CheckArgs),
+    /// Make a task's hollow patch: gold's new interfaces, whose bodies raise.
+    Hollow(HollowArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
     /// Let an agent work on a task, and grade what it leaves.
@@ -203,6 +205,16 @@ pub struct CheckArgs {
     /// Task ids; none: all.
     #[arg(id = "task_ids", value_name = "TASK")]
     pub tasks: Vec<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HollowArgs {
+    pub task: String,
+    /// Keep it as hollow.patch in the task's folder.
+    #[arg(long)]
+    pub write: bool,
     #[arg(long)]
     pub json: bool,
 }

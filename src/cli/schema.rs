@@ -13,6 +13,7 @@ use super::check::CheckDocument;
 use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
 use super::gc::GcDocument;
+use super::hollow::HollowDocument;
 use super::image::{ImageDocument, ImagesDocument};
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("grade.json", schema_for!(Grade)),
         ("tasks.json", schema_for!(TasksDocument)),
         ("check.json", schema_for!(CheckDocument)),
+        ("hollow.json", schema_for!(HollowDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),

@@ -3,12 +3,17 @@
 //! - [`symbols`]: functions and methods of a file, with the places of their parts
 //! - [`edits`]: symbol edits, the form in which wrong solutions are kept
 //! - [`twins`]: must-fail twins of test files
+//! - [`hollow`]: the hollow patch of a change
 
+mod code;
 pub mod edits;
+mod files;
+pub mod hollow;
 mod indent;
 pub mod symbols;
 pub mod twins;
 
 pub use edits::{EditError, apply};
+pub use files::{Files, changed_python, is_python};
 pub use symbols::{Function, Module, ParseError};
 pub use twins::{Twin, twin};

@@ -112,6 +112,45 @@ impl<'t> Module<'t> {
         found
     }
 
+    /// The whole file.
+    pub(super) fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
+    /// The definition of a function of this file.
+    pub(super) fn node_of(&self, function: &Function) -> Option<Node<'_>> {
+        let (start, end) = (function.signature.start, function.body.end);
+        let mut node = self.root().descendant_for_byte_range(start, end)?;
+        while node.kind() != "function_definition" || node.start_byte() != start {
+            node = node.parent()?;
+        }
+        Some(node)
+    }
+
+    /// The source of a node.
+    pub(super) fn source(&self, node: Node<'_>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// The source of a field of a node; empty where it has none.
+    pub(super) fn field(&self, node: Node<'_>, name: &str) -> &'t str {
+        node.child_by_field_name(name)
+            .map(|n| self.source(n))
+            .unwrap_or_default()
+    }
+
+    /// What stands behind the `@` of each decorator of a definition.
+    pub(super) fn decorators(&self, node: Node<'_>) -> Vec<&'t str> {
+        let Some(parent) = node.parent().filter(|p| p.kind() == "decorated_definition") else {
+            return Vec::new();
+        };
+        children(parent)
+            .into_iter()
+            .filter(|c| c.kind() == "decorator")
+            .map(|c| self.source(c).trim_start_matches('@').trim())
+            .collect()
+    }
+
     fn walk(&self, node: Node<'_>, prefix: &str, nested: bool, found: &mut Vec<Function>) {
         for child in children(node) {
             match child.kind() {
@@ -213,24 +252,6 @@ impl<'t> Module<'t> {
             .then(|| before.to_owned())
     }
 
-    fn field(&self, node: Node<'_>, name: &str) -> &'t str {
-        node.child_by_field_name(name)
-            .and_then(|n| self.text.get(n.byte_range()))
-            .unwrap_or_default()
-    }
-
-    fn decorators(&self, node: Node<'_>) -> Vec<&'t str> {
-        let Some(parent) = node.parent().filter(|p| p.kind() == "decorated_definition") else {
-            return Vec::new();
-        };
-        children(parent)
-            .into_iter()
-            .filter(|c| c.kind() == "decorator")
-            .filter_map(|c| self.text.get(c.byte_range()))
-            .map(|t| t.trim_start_matches('@').trim())
-            .collect()
-    }
-
     /// `setter` of `@x.setter`, for the function `x`.
     fn accessor(&self, node: Node<'_>) -> Option<&'t str> {
         let name = self.field(node, "name");
@@ -303,18 +324,18 @@ fn tree(text: &str) -> Result<Tree, ParseError> {
     parser.parse(text, None).ok_or(ParseError::Parser)
 }
 
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
 /// The statements of a block, without comments.
-fn statements(block: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn statements(block: Node<'_>) -> Vec<Node<'_>> {
     let named = children(block).into_iter().filter(Node::is_named);
     named.filter(|n| n.kind() != "comment").collect()
 }
 
 /// A plain string alone: bytes and formatted strings are none for Python.
-fn is_docstring(text: &str, statement: Node<'_>) -> bool {
+pub(super) fn is_docstring(text: &str, statement: Node<'_>) -> bool {
     if statement.kind() != "expression_statement" {
         return false;
     }

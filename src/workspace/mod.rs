@@ -21,6 +21,7 @@ mod restore;
 mod snapshot;
 mod suite;
 mod tree;
+mod versions;
 mod walk;
 mod write;
 
@@ -35,3 +36,4 @@ pub use repository::GIT_ENVIRONMENT;
 pub use restore::{Action, Restored, restore_configuration};
 pub use snapshot::Snapshot;
 pub use suite::{Replaced, replace_suite};
+pub use versions::{Versions, VersionsError};

@@ -1,0 +1,107 @@
+//! The subcommands that read a task's sources: what they say of the bundled tasks, as documents.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{code, home, infradev, tasks};
+use serde_json::Value;
+
+/// The bundled tasks whose sources are here.
+const BUNDLED: [&str; 3] = ["dp-buckets", "kv-prefix", "sparse-sync"];
+
+/// Exit code and document of a subcommand.
+fn document(tasks: &Path, args: &[&str]) -> (i32, Value) {
+    let output = infradev(&home(), tasks)
+        .args(args)
+        .arg("--json")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let document = serde_json::from_str(&text).unwrap_or_else(|e| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        panic!("{args:?}: no document ({e})\n{text}\n{said}")
+    });
+    (code(&output), document)
+}
+
+/// What it says to people, no line of it wider than 100 columns, paths of their own line aside.
+fn lines(tasks: &Path, args: &[&str]) -> String {
+    let output = infradev(&home(), tasks).args(args).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{args:?}: {line}");
+    }
+    text
+}
+
+/// A copy of a bundled task in a folder of its own.
+fn copy(task: &str, to: &Path) {
+    let from = tasks().join(task);
+    let mut folders = vec![from.clone()];
+    while let Some(folder) = folders.pop() {
+        let inside = folder.strip_prefix(&from).unwrap();
+        let target = to.join(task).join(inside);
+        fs::create_dir_all(&target).unwrap();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                fs::copy(&path, target.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn the_hollow_patches_of_the_bundled_tasks_are_what_is_made_now() {
+    for task in BUNDLED {
+        let (exit, found) = document(&tasks(), &["hollow", task]);
+        assert_eq!(exit, 0, "{task}");
+        assert_eq!(
+            found["patch"]["state"], "same",
+            "{task}: infradev hollow {task} --write"
+        );
+        assert_eq!(found["rule"], "new", "{task}");
+        assert!(found["raised"].as_array().unwrap().len() > 10, "{task}");
+        assert_eq!(found["compiled"]["failed"].as_array().unwrap().len(), 0);
+        assert!(
+            found["compiled"]["by"]
+                .as_str()
+                .unwrap()
+                .starts_with("Python 3")
+        );
+        lines(&tasks(), &["hollow", task]);
+    }
+}
+
+#[test]
+fn a_hollow_patch_is_written_where_that_is_asked_for_and_tried_as_a_patch() {
+    let dir = tempfile::tempdir().unwrap();
+    copy("dp-buckets", dir.path());
+    let file = dir.path().join("dp-buckets/hollow.patch");
+    fs::remove_file(&file).unwrap();
+    let state = |args: &[&str]| document(dir.path(), args).1["patch"]["state"].clone();
+    assert_eq!(state(&["hollow", "dp-buckets"]), "missing");
+    assert!(!file.exists());
+    assert_eq!(state(&["hollow", "dp-buckets", "--write"]), "written");
+    let patch = fs::read_to_string(&file).unwrap();
+    assert!(patch.contains("+        raise NotImplementedError(\"hollow\")"));
+    assert!(
+        !patch.contains("sums[slot.start : slot.stop]"),
+        "a body of gold is in it"
+    );
+    assert_eq!(state(&["hollow", "dp-buckets", "--write"]), "same");
+    fs::write(&file, "other").unwrap();
+    assert_eq!(state(&["hollow", "dp-buckets"]), "differs");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "other");
+    let refused = infradev(&home(), dir.path())
+        .args(["hollow", "gone"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&refused), 2);
+}
