@@ -91,6 +91,9 @@ fn finding_line(finding: &Finding) -> String {
     for path in &finding.cached {
         let _ = write!(line, ", and in the cache as {}", path.display());
     }
+    for path in &finding.pooled {
+        let _ = write!(line, ", and in the pool as {}", path.display());
+    }
     line
 }
 

@@ -1,7 +1,8 @@
 //! Environments that tasks share (METHOD.md section 8): found or built once, then only mounted.
 //!
 //! `uv`: locked requirements in a virtual environment keyed by a hash of the lock, the interpreter
-//! and the platform, its packages hard-linked from one cache of the home. `host`: an interpreter of
+//! and the platform, its packages hard-linked from one cache of the home, and what is made of them
+//! (bytecode) hard-linked among environments. `host`: an interpreter of
 //! this machine, `image`: that of an image, both recorded by their package lists. What is shared is
 //! immutable to a task: it is sealed when it is built, and mounted read-only.
 //!
@@ -28,6 +29,7 @@ pub mod keep;
 mod lines;
 mod lock;
 mod mounts;
+mod pool;
 mod prepare;
 mod project;
 mod requirements;

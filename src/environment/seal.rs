@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::EnvironmentError;
+use super::pool::{Candidate, Pool};
 use crate::domain::hex;
 
 /// Name of the manifest beside the sealed folder.
@@ -40,8 +41,13 @@ pub enum Change {
     Modified(PathBuf),
 }
 
-/// Seals `tree` and writes its manifest into `folder`.
-pub(super) fn seal(tree: &Path, folder: &Path) -> Result<Sealed, EnvironmentError> {
+/// Seals `tree` and writes its manifest into `folder`. Files that have no other link yet are shared
+/// through the pool, where there is one.
+pub(super) fn seal(
+    tree: &Path,
+    folder: &Path,
+    mut pool: Option<&mut Pool>,
+) -> Result<Sealed, EnvironmentError> {
     let mut sealed = Sealed {
         files: 0,
         bytes: 0,
@@ -49,17 +55,29 @@ pub(super) fn seal(tree: &Path, folder: &Path) -> Result<Sealed, EnvironmentErro
         tree_sha256: String::new(),
     };
     let mut text = String::new();
-    for (path, line) in walk(tree, &mut |path, metadata| {
-        if metadata.is_file() {
-            sealed.files += 1;
-            sealed.bytes += metadata.len();
-            if metadata.nlink() > 1 {
-                sealed.shared_bytes += metadata.len();
-            }
-        }
+    for (path, line) in walk(tree, &mut |path, metadata, sha256| {
         let executable = metadata.is_dir() || metadata.mode() & 0o111 != 0;
         let mode = if executable { 0o555 } else { 0o444 };
-        fs::set_permissions(path, Permissions::from_mode(mode))
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+        let Some(sha256) = sha256 else {
+            return Ok(());
+        };
+        sealed.files += 1;
+        sealed.bytes += metadata.len();
+        let is_shared = match &mut pool {
+            // with the cache, which keeps its own
+            _ if metadata.nlink() > 1 => true,
+            Some(pool) if metadata.len() > 0 => pool.share(&Candidate {
+                path,
+                metadata: &fs::symlink_metadata(path)?,
+                sha256,
+            }),
+            _ => false,
+        };
+        if is_shared {
+            sealed.shared_bytes += metadata.len();
+        }
+        Ok(())
     })? {
         let _ = writeln!(text, "{line} {}", path.display());
     }
@@ -104,7 +122,7 @@ pub fn verify(home: &Path, hash: &str) -> Result<Vec<Change>, EnvironmentError> 
         }
     }
     let mut changes = Vec::new();
-    for (path, line) in walk(&folder.join("venv"), &mut |_, _| Ok(()))? {
+    for (path, line) in walk(&folder.join("venv"), &mut |_, _, _| Ok(()))? {
         match known.remove(&path) {
             None => changes.push(Change::Added(path)),
             Some(digest) if digest != line => changes.push(Change::Modified(path)),
@@ -115,12 +133,12 @@ pub fn verify(home: &Path, hash: &str) -> Result<Vec<Change>, EnvironmentError> 
     Ok(changes)
 }
 
+/// What is done with a file, whose hash is told, or a folder.
+type Each<'a> = dyn FnMut(&Path, &fs::Metadata, Option<&str>) -> std::io::Result<()> + 'a;
+
 /// Relative path -> `kind size sha256` of every file and link below `tree`; calls `each` for every
 /// file and folder (not for links), folders after what is in them.
-fn walk(
-    tree: &Path,
-    each: &mut dyn FnMut(&Path, &fs::Metadata) -> std::io::Result<()>,
-) -> Result<BTreeMap<PathBuf, String>, EnvironmentError> {
+fn walk(tree: &Path, each: &mut Each) -> Result<BTreeMap<PathBuf, String>, EnvironmentError> {
     let mut found = BTreeMap::new();
     walk_folder(tree, Path::new(""), each, &mut found)?;
     Ok(found)
@@ -129,7 +147,7 @@ fn walk(
 fn walk_folder(
     folder: &Path,
     relative: &Path,
-    each: &mut dyn FnMut(&Path, &fs::Metadata) -> std::io::Result<()>,
+    each: &mut Each,
     found: &mut BTreeMap<PathBuf, String>,
 ) -> Result<(), EnvironmentError> {
     for entry in fs::read_dir(folder).map_err(EnvironmentError::io(folder))? {
@@ -150,17 +168,18 @@ fn walk_folder(
         } else {
             let executable = metadata.mode() & 0o111 != 0;
             let kind = if executable { "program" } else { "file" };
-            let digest = digest(&path).map_err(EnvironmentError::io(&path))?;
+            let file = File::open(&path).map_err(EnvironmentError::io(&path))?;
+            let digest = digest(file).map_err(EnvironmentError::io(&path))?;
             found.insert(below, format!("{kind} {} {digest}", metadata.len()));
-            each(&path, &metadata).map_err(io)?;
+            each(&path, &metadata, Some(&digest)).map_err(io)?;
         }
     }
     let metadata = fs::metadata(folder).map_err(EnvironmentError::io(folder))?;
-    each(folder, &metadata).map_err(EnvironmentError::io(folder))
+    each(folder, &metadata, None).map_err(EnvironmentError::io(folder))
 }
 
-fn digest(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
+/// SHA-256 of all that can be read.
+pub(super) fn digest(mut file: File) -> std::io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 256 * 1024];
     loop {
@@ -226,7 +245,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("lib", venv.join("lib64")).unwrap();
         fs::hard_link(venv.join("z"), home.path().join("z-too")).unwrap();
-        let sealed = seal(&venv, &folder).unwrap();
+        let sealed = seal(&venv, &folder, None).unwrap();
         assert_eq!((sealed.files, sealed.bytes, sealed.shared_bytes), (3, 3, 1));
         assert_eq!(fs::metadata(venv.join("z")).unwrap().mode() & 0o777, 0o444);
         assert_eq!(fs::metadata(&venv).unwrap().mode() & 0o777, 0o555);
@@ -247,12 +266,12 @@ mod tests {
                 Change::Removed("lib/y.py".into()),
             ]
         );
-        seal(&venv, &folder).unwrap();
+        seal(&venv, &folder, None).unwrap();
         unseal_folders(&venv);
         fs::set_permissions(venv.join("new.pth"), Permissions::from_mode(0o644)).unwrap();
         fs::write(venv.join("new.pth"), "longer").unwrap();
         assert!(!is_whole(&folder));
-        seal(&venv, &folder).unwrap();
+        seal(&venv, &folder, None).unwrap();
         assert!(is_whole(&folder));
         remove_tree(&folder).unwrap();
         remove_tree(&folder).unwrap();

@@ -15,7 +15,7 @@ use super::requirements::{self, Requirement};
 use super::rooms::Shared;
 use super::seal::{Sealed, is_whole, links_work};
 use super::types::{Builder, Environment, LinkMode, Progress, Request, Step};
-use super::{EnvironmentError, client, inside, tool, uv_build};
+use super::{EnvironmentError, client, inside, pool, tool, uv_build};
 use crate::domain::task::EnvironmentKind;
 
 /// Written last: an environment without it was never finished.
@@ -148,7 +148,8 @@ pub(super) fn prepare(
         }
     }
     let cache = home.join("cache").join("uv");
-    for folder in [&environments, &cache] {
+    // a pool that were made while a container builds would not be covered in it
+    for folder in [&environments, &cache, &pool::folder(home)] {
         std::fs::create_dir_all(folder).map_err(EnvironmentError::io(folder))?;
     }
     let shared = Shared {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::command::{Finished, Invocation, Place};
 use super::inside::Inside;
 use super::interpreter::{Facts, Package};
+use super::pool::Pool;
 use super::requirements::Requirement;
 use super::rooms::{self, Shared};
 use super::seal::{Sealed, remove_tree, seal};
@@ -25,6 +27,8 @@ use crate::engine::{Network, User};
 /// Packages of several gigabytes on a slow line are usual.
 const INSTALL_LIMIT: Duration = Duration::from_secs(2 * 3600);
 const SHORT_LIMIT: Duration = Duration::from_secs(5 * 60);
+/// Compiles what is installed; its argument is the folder.
+const COMPILE: &str = include_str!("bytecode.py");
 /// What is installed, beside the virtual environment.
 pub(super) const LOCK: &str = "requirements.lock";
 
@@ -86,7 +90,9 @@ impl Build<'_> {
             let _ = remove_tree(&self.folder);
             return Err(error);
         }
-        let sealed = seal(&venv, &self.folder)?;
+        let mut pool = Pool::open(self.shared.home, &self.folder)?;
+        let sealed = seal(&venv, &self.folder, pool.as_mut())?;
+        self.tell_of(pool.as_ref());
         // a sandbox runs under another user, whatever our umask is
         std::fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
             .map_err(EnvironmentError::io(&self.folder))?;
@@ -95,7 +101,8 @@ impl Build<'_> {
         self.say(
             Step::Seal,
             format!(
-                "{} packages, {} files, {:.1} MB, of which {:.1} MB are shared with the cache; \
+                "{} packages, {} files, {:.1} MB, of which {:.1} MB are shared with the cache \
+                 or other environments; \
                  {build_s:.1} s",
                 packages.len(),
                 sealed.files,
@@ -143,6 +150,19 @@ impl Build<'_> {
         self.make(&bench, venv, lock)
     }
 
+    /// What keeps files from being shared; that of copies was told already.
+    fn tell_of(&self, pool: Option<&Pool>) {
+        let why = match pool {
+            Some(pool) => pool.refused().map(str::to_owned),
+            None if self.link == LinkMode::Copy => None,
+            None => Some("no hard link can be made from cache/files".into()),
+        };
+        if let Some(why) = why {
+            let text = format!("not every file can be shared with other environments: {why}");
+            self.say(Step::Seal, text);
+        }
+    }
+
     /// What names this build's containers.
     fn purpose(&self) -> String {
         format!("environment {}", self.hash)
@@ -163,7 +183,35 @@ impl Build<'_> {
         if !made.status.success() {
             return Err(self.failed("create the virtual environment", &made));
         }
-        self.install(bench, lock)
+        self.install(bench, lock)?;
+        for site in site_packages(venv) {
+            self.compile(bench, &site)?;
+        }
+        Ok(())
+    }
+
+    /// With the interpreter itself, which no package can have replaced, and without `site`, which
+    /// would run what packages left there to be run.
+    fn compile(&self, bench: &Bench, site: &Path) -> Result<(), EnvironmentError> {
+        let mut env = bench.env.clone();
+        env.retain(|name, _| !name.as_bytes().starts_with(b"PYTHON"));
+        env.insert("PYTHONHASHSEED".into(), "0".into());
+        let args = ["-S", "-s", "-B", "-c", COMPILE].map(OsStr::new);
+        let compiled = Invocation {
+            place: bench.place,
+            program: &self.facts.base_executable,
+            args: &[&args[..], &[site.as_os_str()]].concat(),
+            env: &env,
+            lock: Some(self.guard),
+            stop: &self.request.stop,
+            line: &|_| {},
+            limit: INSTALL_LIMIT,
+        }
+        .run()?;
+        if compiled.status.success() {
+            return Ok(());
+        }
+        Err(self.failed("compile the packages", &compiled))
     }
 
     /// A package's build may have left more here, or something else under our names, which we are
@@ -197,7 +245,7 @@ impl Build<'_> {
     /// over the network.
     fn install(&self, bench: &Bench, lock: &Path) -> Result<(), EnvironmentError> {
         let quiet = |_: &str| {};
-        let offline = self.sync(bench, lock, &["--offline", "--compile-bytecode"], &quiet)?;
+        let offline = self.sync(bench, lock, &["--offline"], &quiet)?;
         if offline.status.success() {
             self.say(Step::Install, "everything was in the cache");
             return Ok(());
@@ -207,7 +255,7 @@ impl Build<'_> {
         }
         self.say(Step::Install, "not everything is in the cache: downloading");
         let say = |line: &str| self.say(Step::Install, line);
-        let online = self.sync(bench, lock, &["--compile-bytecode"], &say)?;
+        let online = self.sync(bench, lock, &[], &say)?;
         if online.status.success() {
             return Ok(());
         }
@@ -304,12 +352,28 @@ impl Build<'_> {
     }
 }
 
+/// Where packages are; nothing that a link leads to.
+fn site_packages(venv: &Path) -> Vec<PathBuf> {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|m| m.is_dir());
+    let lib = venv.join("lib");
+    if !is_folder(&lib) {
+        return Vec::new();
+    }
+    std::fs::read_dir(lib)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|library| library.path())
+        .filter(|library| is_folder(library))
+        .map(|library| library.join("site-packages"))
+        .filter(|site| is_folder(site))
+        .collect()
+}
+
 /// What is installed, read from the packages' own metadata.
 fn installed(venv: &Path) -> Vec<Package> {
     let mut packages = Vec::new();
-    let libraries = std::fs::read_dir(venv.join("lib")).into_iter().flatten();
-    for library in libraries.flatten() {
-        let site = library.path().join("site-packages");
+    for site in site_packages(venv) {
         for entry in std::fs::read_dir(site).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension() != Some(OsStr::new("dist-info")) {

@@ -38,13 +38,13 @@ fn a_change_through_one_link_is_found_in_all_environments_and_mended() {
     fs::set_permissions(&cached, Permissions::from_mode(0o444)).unwrap();
     // and a file of one environment alone
     let venv = small.python.parent().unwrap().parent().unwrap();
-    let own = venv.join("pyvenv.cfg");
+    let own = venv.join("bin/activate");
     fs::set_permissions(&own, Permissions::from_mode(0o644)).unwrap();
 
     let mut document = checked(&home);
     assert!(!document.ok);
     let modified = (FindingKind::Modified, "version.py".to_string());
-    let writable = (FindingKind::Writable, "pyvenv.cfg".to_string());
+    let writable = (FindingKind::Writable, "activate".to_string());
     assert_eq!(kinds(&document, &small.hash), [modified.clone(), writable]);
     assert_eq!(kinds(&document, &smaller.hash), [modified]);
     for (one, other) in [(&small, &smaller), (&smaller, &small)] {

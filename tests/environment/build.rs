@@ -44,11 +44,13 @@ fn the_bundled_lock_is_built_once_shared_and_sealed() {
     let venv = environment.python.parent().unwrap().parent().unwrap();
     assert_eq!(answer.trim(), format!("2.2.6 {} this", venv.display()));
 
-    // hard links: the very inodes of the cache, bytecode beside them, nothing writable
-    let cached: BTreeSet<u64> = files(&place.home().join("cache/uv"))
-        .iter()
-        .map(|f| fs::metadata(f).unwrap().ino())
-        .collect();
+    // hard links: the very inodes of the cache, what was made here in the pool, nothing writable
+    let inodes = |folder: &str| -> BTreeSet<u64> {
+        let files = files(&place.home().join(folder));
+        let of = |file| fs::metadata(file).unwrap().ino();
+        files.iter().map(of).collect()
+    };
+    let (cached, pooled) = (inodes("cache/uv"), inodes("cache/files"));
     let site = fs::read_dir(venv.join("lib"))
         .unwrap()
         .next()
@@ -61,10 +63,13 @@ fn the_bundled_lock_is_built_once_shared_and_sealed() {
         assert_eq!(metadata.mode() & 0o222, 0, "{}", file.display());
         assert_eq!(metadata.mode() & 0o444, 0o444, "{}", file.display());
         if file.extension().is_some_and(|e| e == "pyc") {
+            assert!(pooled.contains(&metadata.ino()), "{}", file.display());
             compiled += 1;
-        } else if metadata.nlink() > 1 {
-            assert!(cached.contains(&metadata.ino()), "{}", file.display());
+        } else if cached.contains(&metadata.ino()) {
             shared += 1;
+        } else {
+            let is_ours = metadata.len() == 0 || pooled.contains(&metadata.ino());
+            assert!(is_ours, "{}", file.display());
         }
     }
     assert!(

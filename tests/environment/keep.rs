@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -74,6 +75,8 @@ fn what_nobody_wants_goes_and_what_is_used_stays() {
     assert!(home.join(&environment[0]).exists() && only.exists());
 
     let before = usage(&home).unwrap();
+    let pooled = files(&home.join("cache/files")).len();
+    assert_eq!(removed(&would, CollectedKind::Pool), ["cache/files"]);
     let did = Collect {
         dry_run: false,
         ..month
@@ -81,6 +84,12 @@ fn what_nobody_wants_goes_and_what_is_used_stays() {
     let did = collect(&home, &none, did).unwrap();
     assert_eq!(did.freed_bytes, would.freed_bytes);
     assert_eq!(did.removed, would.removed);
+    // what is left has a link elsewhere
+    let left = files(&home.join("cache/files"));
+    assert!(left.len() < pooled && !left.is_empty());
+    for file in left {
+        assert!(fs::metadata(&file).unwrap().nlink() > 1, "{file:?}");
+    }
     assert!(!home.join(&environment[0]).exists() && !only.exists());
     let after = usage(&home).unwrap();
     let less = before.total_bytes - after.total_bytes;
@@ -257,11 +266,11 @@ fn shared_files_are_counted_once() {
         document.total_bytes,
         document.environments_bytes + document.cache_bytes
     );
-    // as du counts the three together
+    // as du counts them together
     let du = std::process::Command::new("du")
         .args(["-s", "-B1"])
         .args(place.environments())
-        .arg(home.join("cache/uv"))
+        .args([home.join("cache/uv"), home.join("cache/files")])
         .output()
         .unwrap();
     let counted: u64 = String::from_utf8_lossy(&du.stdout)

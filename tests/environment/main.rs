@@ -12,5 +12,6 @@ mod image_support;
 mod keep;
 mod keep_support;
 mod kinds;
+mod pool;
 mod sandbox;
 mod support;

@@ -2,8 +2,8 @@
 //! them.
 //!
 //! A hard link makes one file belong to many environments: what is written through one link is
-//! written in all. So each file that has links is looked for in the cache and in every environment
-//! of this home, and a link that is neither is told.
+//! written in all. So each file that has links is looked for in the cache, in the pool of equal
+//! files and in every environment of this home, and a link that is in none of them is told.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::Metadata;
@@ -20,7 +20,7 @@ use crate::domain::hex;
 use crate::environment::lock::Hold;
 use crate::environment::seal::{Change, MANIFEST, verify};
 use crate::environment::uv::{Ready, recorded_hash};
-use crate::environment::{EnvironmentError, uv_build};
+use crate::environment::{EnvironmentError, pool, uv_build};
 
 /// Reads every file of the named environments (a hash, or the beginning of one; none: all that are
 /// finished). `each` is told when one is done.
@@ -95,7 +95,7 @@ fn named<'a>(
 
 /// Who holds which file, of all files of this home's environments and cache that have links.
 struct Links {
-    /// The cache has number 0, environments follow.
+    /// The cache and the pool have number 0, environments follow.
     owners: Vec<String>,
     by_inode: HashMap<Inode, Vec<u32>>,
 }
@@ -107,6 +107,7 @@ impl Links {
             by_inode: HashMap::new(),
         };
         links.add(&cache(home))?;
+        links.add(&pool::folder(home))?;
         for entry in all {
             links.owners.push(entry.hash.clone());
             links.add(&entry.folder)?;
@@ -209,13 +210,14 @@ impl<'a> Audit<'a> {
             path,
             shared_with: others.into_iter().cloned().collect(),
             cached: Vec::new(),
+            pooled: Vec::new(),
             links: file.map(MetadataExt::nlink),
             known_links: file.map(|m| self.known(m)),
             inode: file.map(MetadataExt::ino),
         });
     }
 
-    /// Looks up where the cache holds what was found.
+    /// Looks up where the cache and the pool hold what was found.
     fn finish(
         mut self,
         home: &Path,
@@ -229,15 +231,21 @@ impl<'a> Audit<'a> {
             .filter_map(|(at, finding)| Some((finding.inode?, at)))
             .collect();
         if !wanted.is_empty() {
-            let cache = cache(home);
-            walk(&cache, &mut |path, metadata| {
-                if has_links(metadata)
-                    && let Some(at) = wanted.get(&metadata.ino())
-                {
-                    let below = path.strip_prefix(&cache).unwrap_or(path);
-                    self.findings[*at].cached.push(below.into());
-                }
-            })?;
+            for (root, is_pool) in [(cache(home), false), (pool::folder(home), true)] {
+                walk(&root, &mut |path, metadata| {
+                    if has_links(metadata)
+                        && let Some(at) = wanted.get(&metadata.ino())
+                    {
+                        let below = path.strip_prefix(&root).unwrap_or(path).to_path_buf();
+                        let finding = &mut self.findings[*at];
+                        if is_pool {
+                            finding.pooled.push(below);
+                        } else {
+                            finding.cached.push(below);
+                        }
+                    }
+                })?;
+            }
         }
         self.findings
             .sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));

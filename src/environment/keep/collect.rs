@@ -62,6 +62,7 @@ pub fn collect(
             for (path, why) in unlinked.entries {
                 collector.tree(CollectedKind::Cache, path, why)?;
             }
+            collector.pooled(&unlinked.pooled)?;
         }
         Err(busy) => notes.push(busy),
     }
@@ -159,6 +160,24 @@ impl Collector<'_> {
             bytes,
             why,
         });
+        Ok(())
+    }
+
+    /// Thousands, told as one.
+    fn pooled(&mut self, files: &[PathBuf]) -> Result<(), EnvironmentError> {
+        let mut bytes = 0;
+        for path in files {
+            self.disk.add(&self.removal.home.join(path))?;
+            bytes += self.removal.tree(path)?;
+        }
+        if !files.is_empty() {
+            self.removed.push(CollectedItem {
+                kind: CollectedKind::Pool,
+                path: Path::new("cache").join("files"),
+                bytes,
+                why: format!("{} files that no environment links", files.len()),
+            });
+        }
         Ok(())
     }
 

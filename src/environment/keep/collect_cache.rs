@@ -1,18 +1,21 @@
-//! What uv's cache holds for no environment: unpacked packages without a link, and what killed
-//! installations left. Packages that are gone are fetched again when a lock wants them.
+//! What uv's cache and the pool of equal files hold for no environment: unpacked packages and files
+//! without a link, and what killed installations left. Packages that are gone are fetched again
+//! when a lock wants them.
 
 use std::path::{Path, PathBuf};
 
 use std::collections::HashSet;
 
 use super::scan::{Inode, inode, walk};
-use crate::environment::EnvironmentError;
 use crate::environment::lock::{Mode, cache_lock_file, is_locked, try_lock};
+use crate::environment::{EnvironmentError, pool};
 
 /// What may go, each with the reason, below the home; found under the cache's lock, which is held
 /// as long as this lives.
 pub(super) struct Unlinked {
     pub entries: Vec<(PathBuf, String)>,
+    /// Files of the pool.
+    pub pooled: Vec<PathBuf>,
     _lock: std::fs::File,
 }
 
@@ -75,8 +78,15 @@ pub(super) fn unlinked(
             }
         }
     }
+    let mut pooled = Vec::new();
+    walk(&pool::folder(home), &mut |path, metadata| {
+        if !metadata.is_dir() && !linked.contains(&inode(metadata)) {
+            pooled.push(path.strip_prefix(home).unwrap_or(path).to_path_buf());
+        }
+    })?;
     Ok(Ok(Unlinked {
         entries,
+        pooled,
         _lock: lock,
     }))
 }

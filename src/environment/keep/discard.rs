@@ -1,5 +1,5 @@
 //! `infradev env check --discard`: takes away what the check found to be other than it was sealed,
-//! and what the cache holds of that, so that the next run builds it anew.
+//! and what the cache and the pool hold of that, so that the next run builds it anew.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,14 @@ pub fn discard(home: &Path, checked: &mut EnvironmentsChecked) -> Result<(), Env
     let home = real(home)?;
     let damaged = checked.environments.iter().filter(|e| !e.ok);
     let mut packages: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut pooled: BTreeSet<&PathBuf> = BTreeSet::new();
     let mut hashes: BTreeSet<&str> = BTreeSet::new();
     for environment in damaged {
         hashes.insert(&environment.hash);
         for finding in &environment.findings {
             hashes.extend(finding.shared_with.iter().map(String::as_str));
             packages.extend(finding.cached.iter().map(|path| package(path)));
+            pooled.extend(finding.pooled.iter());
         }
     }
     let removal = Removal {
@@ -40,12 +42,16 @@ pub fn discard(home: &Path, checked: &mut EnvironmentsChecked) -> Result<(), Env
         return Ok(());
     };
     // the cache first: an environment that were built in between would get the same files
-    for package in packages {
-        let path = Path::new("cache").join("uv").join(package);
+    let packages = packages.into_iter().map(|path| Path::new("uv").join(path));
+    let pooled = pooled.into_iter().map(|path| Path::new("files").join(path));
+    let held = (packages.map(|path| (CollectedKind::Cache, path)))
+        .chain(pooled.map(|path| (CollectedKind::Pool, path)));
+    for (kind, path) in held {
+        let path = Path::new("cache").join(path);
         let why = "holds a file that the check found changed or exposed";
         let bytes = removal.tree(&path)?;
         discarded.push(CollectedItem {
-            kind: CollectedKind::Cache,
+            kind,
             path,
             bytes,
             why: why.into(),

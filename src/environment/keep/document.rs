@@ -100,7 +100,7 @@ pub enum FindingKind {
     Modified,
     /// Has a write bit again: somebody changed it, perhaps through another link.
     Writable,
-    /// Has a link that is neither in the cache nor in an environment of this home: whoever has
+    /// Has a link that is not in the cache, the pool or an environment of this home: whoever has
     /// that link can change it.
     ForeignLink,
 }
@@ -127,6 +127,8 @@ pub struct Finding {
     pub shared_with: Vec<String>,
     /// Where the cache holds it, below the cache's folder: later environments would get it, too.
     pub cached: Vec<PathBuf>,
+    /// Where the pool of equal files holds it, below the pool's folder (`cache/files`).
+    pub pooled: Vec<PathBuf>,
     /// Links that the file has, and those that are in this home; absent for a file that is gone.
     pub links: Option<u64>,
     pub known_links: Option<u64>,
@@ -158,6 +160,8 @@ pub enum CollectedKind {
     Temporary,
     /// Of uv's cache.
     Cache,
+    /// Of the pool of equal files: no name that an environment links.
+    Pool,
 }
 
 impl CollectedKind {
@@ -167,6 +171,7 @@ impl CollectedKind {
             Self::Unfinished => "unfinished",
             Self::Temporary => "temporary",
             Self::Cache => "cache",
+            Self::Pool => "pool",
         }
     }
 }
@@ -195,7 +200,7 @@ pub struct UsageDocument {
     pub environments: Vec<UsageRow>,
     /// All environments together.
     pub environments_bytes: u64,
-    /// What uv's cache holds and no environment links.
+    /// What uv's cache and the pool of equal files hold and no environment links.
     pub cache_bytes: u64,
     /// `environments_bytes` and `cache_bytes`.
     pub total_bytes: u64,
@@ -214,6 +219,6 @@ pub struct UsageRow {
     pub hash: String,
     /// All that it holds.
     pub bytes: u64,
-    /// Of these, what neither the cache nor another environment holds.
+    /// Of these, what neither uv's cache nor another environment holds.
     pub own_bytes: u64,
 }

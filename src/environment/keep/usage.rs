@@ -7,12 +7,12 @@ use std::path::Path;
 use super::document::{UsageDocument, UsageRow};
 use super::scan::{Disk, Inode};
 use super::shelf::{entries, real};
-use crate::environment::{EnvironmentError, data};
+use crate::environment::{EnvironmentError, data, pool};
 
 /// Walks all of it: seconds for a million files.
 pub fn usage(home: &Path) -> Result<UsageDocument, EnvironmentError> {
     let home = real(home)?;
-    let cache = Disk::of(&home.join("cache").join("uv"))?;
+    let mut cache = Disk::of(&home.join("cache").join("uv"))?;
     let mut apart = Vec::new();
     for entry in entries(&home)? {
         apart.push((entry.hash, Disk::of(&entry.folder)?));
@@ -38,6 +38,8 @@ pub fn usage(home: &Path) -> Result<UsageDocument, EnvironmentError> {
         })
         .collect();
     let environments_bytes = holders.values().map(|(bytes, _)| bytes).sum();
+    // what an environment put into the pool is no less its own
+    cache.add(&pool::folder(&home))?;
     let cache_bytes = cache
         .iter()
         .filter(|(inode, _)| !holders.contains_key(inode))
