@@ -53,6 +53,9 @@ pub enum Command {
     /// Run gold several times: what it collects and passes, what is flaky or skipped, recorded with
     /// the machine in the task's folder.
     Calibrate(CalibrateArgs),
+    /// Run every patch of a task on both suites, gold several times, and judge by the acceptance
+    /// rule whether its probes are to be believed.
+    Verify(VerifyArgs),
     /// List the runs.
     Runs(Json),
     /// Follow a run until it ends.
@@ -288,6 +291,22 @@ pub struct CalibrateArgs {
     pub runs: u32,
     #[command(flatten)]
     pub running: Running,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    pub task: String,
+    /// How often gold runs, one after the other.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+    #[arg(long, default_value = "auto")]
+    pub engine: EngineChoice,
+    /// Start the run and return at once; `infradev attach` follows it.
+    #[arg(long)]
+    pub detach: bool,
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How a run that a command starts is carried out.

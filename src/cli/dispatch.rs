@@ -9,7 +9,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
     agents, attach, calibrate, cancel, check, doctor, env, gc, gpu, grade, hollow, image, output,
-    resume, run_agent, runs, schema, tasks, trace, workbench, worker,
+    resume, run_agent, runs, schema, tasks, trace, verify, workbench, worker,
 };
 
 /// The whole program.
@@ -48,6 +48,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Run(args)) => run_agent::run(&context, args),
         Some(Command::Agents(args)) => agents::run(&context, args.json),
         Some(Command::Calibrate(args)) => calibrate::run(&context, &args),
+        Some(Command::Verify(args)) => verify::run(&context, &args),
         Some(Command::Runs(args)) => runs::run(&context, args.json),
         Some(Command::Attach(args)) => attach::run(&context, &args),
         Some(Command::Cancel(args)) => cancel::run(&context, &args),

@@ -31,6 +31,7 @@ mod sources;
 mod table;
 mod tasks;
 mod trace;
+mod verify;
 mod workbench;
 mod worker;
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
+use crate::domain::{Standing, Work};
 use crate::store::{RunStatus, Summary};
 
 #[derive(Serialize, JsonSchema)]
@@ -37,14 +38,16 @@ pub fn line(run: &Summary) -> String {
     };
     let word = match (run.verdict, run.calibrates) {
         (Some(v), _) => v.label().to_string(),
+        (None, _) if run.standing.is_some() => run.standing.map_or("", Standing::name).into(),
         (None, Some(_)) if run.status == RunStatus::Finished => "calibrated".into(),
         // the order was at fault, not the machinery
         (None, _) if run.status == RunStatus::Fault => "refused".into(),
         (None, _) => run.status.name().to_string(),
     };
-    let what = match run.calibrates {
-        Some(runs) => format!("{} ×{runs}", run.source.label()),
-        None => run.source.label(),
+    let what = match run.work() {
+        Work::Calibrate { runs } => format!("{} ×{runs}", run.source.label()),
+        Work::Verify { .. } => "verify".into(),
+        Work::Grade => run.source.label(),
     };
     let badges: Vec<String> = run
         .badges

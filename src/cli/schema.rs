@@ -19,7 +19,9 @@ use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
-use crate::domain::{AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec};
+use crate::domain::{
+    Acceptance, AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec,
+};
 use crate::environment::keep::{
     Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
 };
@@ -33,6 +35,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("agent.json", schema_for!(AgentSpec)),
         ("manifest.json", schema_for!(Manifest)),
         ("calibration.json", schema_for!(Calibration)),
+        ("acceptance.json", schema_for!(Acceptance)),
         ("grade.json", schema_for!(Grade)),
         ("tasks.json", schema_for!(TasksDocument)),
         ("check.json", schema_for!(CheckDocument)),

@@ -10,6 +10,7 @@ use crate::catalog::Loaded;
 use crate::domain::hardware::Fitting;
 use crate::domain::task::HardwareSpec;
 use crate::gpu::{self, Gpu, Leases, NvmlSource};
+use crate::pipeline::freshness;
 use crate::workspace::{Mirrors, Origin};
 
 #[derive(Serialize, JsonSchema)]
@@ -34,6 +35,9 @@ pub struct TaskRow {
     pub agent_limit_s: u32,
     pub claims: usize,
     pub probed: bool,
+    /// `accepted`, `rejected`, `unprobed`, `stale` (something that the acceptance rests on has
+    /// changed since) or `unverified`.
+    pub acceptance: Option<String>,
     pub adversarial: Vec<String>,
     pub alternative: Vec<String>,
     pub submissions: Vec<String>,
@@ -77,13 +81,14 @@ pub fn run(context: &Context, json: bool) -> Result<Exit, Failure> {
             Some(words) => format!("  {words}: see infradev check {}", r.id),
             None => String::new(),
         };
-        let unprobed = if r.probed { "" } else { "  unprobed" };
+        let acceptance = r.acceptance.as_deref().unwrap_or("–");
         let gpus = gpus(r);
         output::line(&output::safe(&format!(
-            "{:<16} {:<10} {:<12} {} claims  submissions {}  {gpus}{}{unprobed}{missing}{state}",
+            "{:<16} {:<10} {:<12} {:<10} {} claims  submissions {}  {gpus}{}{missing}{state}",
             r.id,
             r.area.as_deref().unwrap_or("–"),
             r.kind.as_deref().unwrap_or("–"),
+            acceptance,
             r.claims,
             r.submissions.len(),
             r.title.as_deref().unwrap_or("–"),
@@ -128,6 +133,7 @@ fn row(loaded: &Loaded, mirrors: &Mirrors, here: &[Gpu]) -> TaskRow {
         agent_limit_s: spec.map_or(0, |s| s.limits.agent_minutes * 60),
         claims: spec.map_or(0, |s| s.claims.len()),
         probed: spec.is_some_and(|s| s.suites.probes.is_some()),
+        acceptance: loaded.task.as_ref().map(|t| freshness(t).words().into()),
         adversarial: spec
             .map(|s| s.adversarial.iter().map(|a| a.name.clone()).collect())
             .unwrap_or_default(),

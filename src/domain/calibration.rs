@@ -117,11 +117,16 @@ impl SuiteCalibration {
         skipped.map(|c| &c.id).collect()
     }
 
-    /// Upper 95 % bound for the flake rate of a case that was the same in every run:
-    /// 1 - 0.05^(1/n) (METHOD.md section 3).
+    /// Of a case that was the same in every run.
     pub fn flake_bound(&self) -> f64 {
-        1.0 - 0.05_f64.powf(1.0 / f64::from(self.runs.max(1)))
+        flake_bound(self.runs)
     }
+}
+
+/// Upper 95 % bound for the flake rate of a case that was the same in each of `runs` runs:
+/// 1 - 0.05^(1/n) (METHOD.md section 3).
+pub fn flake_bound(runs: u32) -> f64 {
+    1.0 - 0.05_f64.powf(1.0 / f64::from(runs.max(1)))
 }
 
 impl Calibration {

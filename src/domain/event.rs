@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::acceptance::{Rule, Standing};
 use super::submission::LogFormat;
 use super::{
     AgentEnd, CaptureNote, CaseId, CaseResult, Cause, EngineKind, Grade, NetworkMode, Subject,
@@ -42,11 +43,13 @@ pub enum Stage {
     Official,
     Probes,
     Judge,
+    /// Every patch of the task on both suites.
+    Verify,
 }
 
 impl Stage {
     /// In the order in which a run has them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Prepare,
         Self::Calibrate,
         Self::Agent,
@@ -56,6 +59,7 @@ impl Stage {
         Self::Official,
         Self::Probes,
         Self::Judge,
+        Self::Verify,
     ];
 
     pub fn name(self) -> &'static str {
@@ -69,6 +73,7 @@ impl Stage {
             Stage::Official => "official",
             Stage::Probes => "probes",
             Stage::Judge => "judge",
+            Stage::Verify => "verify",
         }
     }
 }
@@ -267,6 +272,24 @@ pub enum Event {
     /// Gold has run as often as was asked; the whole is in the run's `calibration.json`.
     CalibrationMade {
         suites: BTreeMap<Suite, CalibrationCounts>,
+    },
+    /// A patch on a suite, once, in a verify run.
+    CellFinished {
+        patch: String,
+        suite: Suite,
+        run: u32,
+        /// All of it was known already.
+        kept: bool,
+        passed: usize,
+        collected: usize,
+        duration_s: f64,
+    },
+    /// The acceptance rule is judged; the whole is in the run's `acceptance.json`.
+    Verified {
+        standing: Standing,
+        broken: Vec<Rule>,
+        revise: usize,
+        warnings: usize,
     },
     Fault {
         stage: Option<Stage>,

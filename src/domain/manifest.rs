@@ -81,6 +81,8 @@ pub enum Work {
     Grade,
     /// Gold this many times, for `C`, `G` and what is not the same each time.
     Calibrate { runs: u32 },
+    /// Every patch of the task on both suites, gold this many times.
+    Verify { runs: u32 },
 }
 
 impl Work {

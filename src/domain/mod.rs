@@ -4,11 +4,13 @@
 //! [`crate::store`]; what happened in a run is an [`event::Event`], and a run's state is a fold
 //! over its events ([`run_state::RunState`]).
 
+pub mod acceptance;
 mod address;
 pub mod agent;
 pub mod agent_state;
 pub mod calibration;
 pub mod case;
+pub mod cell;
 pub mod event;
 pub mod evidence;
 pub mod grade;
@@ -17,9 +19,11 @@ mod hex;
 pub mod manifest;
 pub mod run_state;
 pub mod submission;
+mod suite_state;
 pub mod task;
 pub mod verdict;
 
+pub use acceptance::{Acceptance, Role, Standing};
 pub use address::{ADDRESS_FORMS, Address};
 pub use agent::{AgentEnd, AgentOrder, AgentSpec, CaptureNote, NetworkMode, Replay};
 pub use calibration::{
@@ -32,5 +36,6 @@ pub use grade::{Grade, GradedCase, SuiteScore};
 pub use hex::hex;
 pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice, Work};
 pub use submission::{Source, Submission, SubmissionSpec, Usage};
+pub use suite_state::SuiteState;
 pub use task::{Task, TaskSpec};
 pub use verdict::{Badge, Cause, Verdict};

@@ -1,10 +1,11 @@
 //! A run's state as a fold over its events.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::agent_state::{AgentState, Captured};
 use super::event::CalibrationCounts;
-use super::{CaseId, CaseResult, EngineKind, Event, Grade, Level, Record, Stage, Subject, Suite};
+use super::suite_state::SuiteState;
+use super::{CaseId, EngineKind, Event, Grade, Level, Record, Stage, Standing, Subject, Suite};
 
 /// Where a run stands, as far as its journal tells. Whether its worker is still alive is not in
 /// the journal: [`crate::store`] knows that.
@@ -32,6 +33,10 @@ pub struct RunState {
     pub grade: Option<Grade>,
     /// A calibration run's outcome.
     pub calibration: Option<BTreeMap<Suite, CalibrationCounts>>,
+    /// Cells of a verify run that are known.
+    pub cells: usize,
+    /// What a verify run came to.
+    pub standing: Option<Standing>,
     /// Why the run waits for GPUs, while it does.
     pub waiting: Option<String>,
     /// Indices of the GPUs that it holds.
@@ -57,29 +62,6 @@ pub struct LogLine {
     pub at_s: f64,
     pub level: Level,
     pub text: String,
-}
-
-/// The cases of one suite on one subject, in the order of collection.
-#[derive(Clone, Debug, Default)]
-pub struct SuiteState {
-    pub order: Vec<CaseId>,
-    pub results: HashMap<CaseId, CaseResult>,
-    /// Running cases and since when.
-    pub running: HashMap<CaseId, f64>,
-    pub finished: bool,
-    known: HashSet<CaseId>,
-}
-
-impl SuiteState {
-    fn learn(&mut self, id: &CaseId) {
-        if self.known.insert(id.clone()) {
-            self.order.push(id.clone());
-        }
-    }
-
-    pub fn passed(&self) -> usize {
-        self.results.values().filter(|r| r.outcome.passed()).count()
-    }
 }
 
 impl RunState {
@@ -256,6 +238,13 @@ impl RunState {
             | Event::AgentUsage { .. }
             | Event::AgentEnded { .. }
             | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
+            Event::Collected { .. }
+            | Event::CaseStarted { .. }
+            | Event::CaseFinished { .. }
+            | Event::Continued { .. }
+            | Event::SuiteFinished { .. }
+            | Event::Twins { .. }
+            | Event::Disagreed { .. } => self.apply_suite(at_s, &record.event),
             Event::PatchApplied {
                 subject,
                 method,
@@ -277,94 +266,6 @@ impl RunState {
             }
             Event::Restored { path, action, .. } => {
                 self.say(at_s, Level::Warn, format!("{action} {path}"));
-            }
-            Event::Collected {
-                subject,
-                suite,
-                cases,
-                ..
-            } => {
-                let entry = self.suites.entry((*subject, *suite)).or_default();
-                for case in cases {
-                    entry.learn(case);
-                }
-            }
-            Event::CaseStarted {
-                subject, suite, id, ..
-            } => {
-                let entry = self.suites.entry((*subject, *suite)).or_default();
-                entry.running.entry(id.clone()).or_insert(at_s);
-            }
-            Event::CaseFinished {
-                subject,
-                suite,
-                result,
-            } => {
-                let entry = self.suites.entry((*subject, *suite)).or_default();
-                entry.running.remove(&result.id);
-                entry.learn(&result.id);
-                entry.results.insert(result.id.clone(), result.clone());
-            }
-            Event::Continued {
-                suite,
-                reason,
-                remaining,
-                ..
-            } => {
-                let text = format!("{suite}: {reason}; {remaining} cases go on in a fresh group");
-                self.say(at_s, Level::Warn, text);
-            }
-            Event::SuiteFinished {
-                subject,
-                suite,
-                collected,
-                passed,
-                duration_s,
-                killed,
-            } => {
-                let entry = self.suites.entry((*subject, *suite)).or_default();
-                entry.finished = true;
-                entry.running.clear();
-                let rest = if *killed > 0 {
-                    format!(", {killed} left-over processes killed")
-                } else {
-                    String::new()
-                };
-                self.say(
-                    at_s,
-                    Level::Info,
-                    format!(
-                        "{suite} ({}): {passed}/{collected} in {duration_s:.2}s{rest}",
-                        subject.name()
-                    ),
-                );
-            }
-            Event::Twins { suite, run, passed } => {
-                self.twins.insert(*suite, (*run, passed.clone()));
-                let level = if passed.is_empty() {
-                    Level::Info
-                } else {
-                    Level::Error
-                };
-                self.say(
-                    at_s,
-                    level,
-                    format!("{suite}: {run} must-fail twins, {} passed", passed.len()),
-                );
-            }
-            Event::Disagreed {
-                subject,
-                suite,
-                rank,
-                case,
-                detail,
-            } => {
-                if *subject == Subject::Submission {
-                    *self.disagreed.entry(*suite).or_default() += 1;
-                }
-                let case = case.as_ref().map(|c| format!(" {c}")).unwrap_or_default();
-                let text = format!("{suite}: reports disagree (rank {rank}){case}: {detail}");
-                self.say(at_s, Level::Warn, text);
             }
             Event::Calibrated {
                 suite,
@@ -389,6 +290,37 @@ impl RunState {
                     Level::Info,
                     format!("{how}: gold {passed}/{collected} (key {short})"),
                 );
+            }
+            Event::CellFinished {
+                patch,
+                suite,
+                run,
+                kept,
+                passed,
+                collected,
+                duration_s,
+            } => {
+                let how = match kept {
+                    true => "known".to_owned(),
+                    false => format!("{duration_s:.2}s"),
+                };
+                let text = format!("{patch}, {suite}, run {run}: {passed}/{collected} ({how})");
+                self.say(at_s, Level::Info, text);
+                self.cells += 1;
+            }
+            Event::Verified {
+                standing,
+                broken,
+                revise,
+                warnings,
+            } => {
+                let text = format!(
+                    "{}: {} parts of the rule broken, {revise} to revise, {warnings} warnings",
+                    standing.name(),
+                    broken.len()
+                );
+                self.say(at_s, Level::Info, text);
+                self.standing = Some(*standing);
             }
             Event::Graded { grade } => {
                 self.say(

@@ -12,13 +12,12 @@ use super::one_process::to_its_end;
 use super::place::{Place, WORKTREE};
 use super::run_suites::Subjected;
 use super::suite::Sandboxes;
-use crate::domain::Subject;
 use crate::domain::task::BuildSpec;
 use crate::engine::ProcessSpec;
 
 /// Where the built tree of a subject lies; suites start from a copy of it.
-pub(super) fn built_tree(scratch: &Path, subject: Subject) -> PathBuf {
-    scratch.join(format!("{}-built", subject.name()))
+pub(super) fn built_tree(scratch: &Path, subjected: &Subjected) -> PathBuf {
+    scratch.join(format!("{}-built", subjected.folder()))
 }
 
 /// Builds the subject's tree. `Err` inside: the build failed, with the end of what it said.
@@ -28,7 +27,7 @@ pub(super) async fn build(
     spec: &BuildSpec,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Result<(), String>, Stop> {
-    let tree = built_tree(&ground.scratch, subjected.subject);
+    let tree = built_tree(&ground.scratch, subjected);
     let (trees, id, to) = (Arc::clone(&ground.trees), subjected.tree, tree.clone());
     tokio::task::spawn_blocking(move || trees.snapshot.write_tree(id, &to))
         .await
@@ -53,7 +52,7 @@ pub(super) async fn build(
     let log = ground
         .run
         .output_dir()
-        .join(format!("{}-build.log", subjected.subject.name()));
+        .join(format!("{}-build.log", subjected.folder()));
     let ended = tokio::time::timeout(limit, to_its_end(&mut sandbox, "the build", &log)).await;
     sandbox.close().await;
     match ended {

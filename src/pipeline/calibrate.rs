@@ -215,6 +215,7 @@ fn gold(ground: &Ground) -> Subjected {
     Subjected {
         subject: Subject::Gold,
         tree: ground.trees.gold,
+        slot: 0,
     }
 }
 

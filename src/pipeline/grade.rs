@@ -90,6 +90,7 @@ async fn on_ground(
         let subjected = Subjected {
             subject: Subject::Submission,
             tree,
+            slot: 0,
         };
         run_all(
             ground,

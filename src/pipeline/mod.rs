@@ -4,6 +4,7 @@
 //! - `grade`: the order of the stages
 //! - `ground`, `trees`, `calibrate`, `build`, `run_suites`: one stage each
 //! - `agent`: an agent at work, and the capture of its patch
+//! - `verify`: the acceptance rule by execution
 //! - `engines`: which engine, and why
 //! - `gpus`: the GPUs of a run, taken and given back
 //! - `place`: the sandboxes of a work tree
@@ -28,10 +29,12 @@ mod recorder;
 mod run_suites;
 pub mod suite;
 mod trees;
+mod verify;
 mod worker;
 
 pub use check::{Applies, check_patches};
 pub use compare::Comparer;
 pub use engines::builder;
 pub use error::WorkError;
+pub use verify::{Freshness, freshness};
 pub use worker::work;

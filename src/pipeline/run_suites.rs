@@ -25,6 +25,18 @@ use crate::workspace::{Replaced, replace_suite, restore_configuration};
 pub(super) struct Subjected {
     pub subject: Subject,
     pub tree: Oid,
+    /// Tells work trees apart where several patches run beside each other; else 0.
+    pub slot: u32,
+}
+
+impl Subjected {
+    /// What the names of its folders in the scratch begin with.
+    pub fn folder(&self) -> String {
+        match self.slot {
+            0 => self.subject.name().to_owned(),
+            slot => format!("{}-{slot}", self.subject.name()),
+        }
+    }
 }
 
 pub(super) enum SuiteResult {
@@ -57,7 +69,8 @@ pub(super) async fn one_suite(
         )));
     };
     let gold = calibration.suites.get(&suite);
-    let worktree = lay(ground, subjected, suite, None, recorder).await?;
+    let tell = (subjected.subject == Subject::Submission).then_some(recorder);
+    let worktree = lay(ground, subjected, suite, None, tell).await?;
     let run = suite_run(
         ground,
         subjected.subject,
@@ -75,12 +88,12 @@ pub(super) async fn one_suite(
         let ran = real.await;
         (
             ran,
-            twins(ground, subjected, suite, &run, recorder, isolated)
+            twins(ground, subjected, suite, &run, isolated)
                 .await
                 .map(Some),
         )
     } else {
-        let twins = twins(ground, subjected, suite, &run, recorder, isolated);
+        let twins = twins(ground, subjected, suite, &run, isolated);
         let (ran, twins) = tokio::join!(real, twins);
         (ran, twins.map(Some))
     };
@@ -120,7 +133,6 @@ async fn twins(
     subjected: &Subjected,
     suite: Suite,
     run: &SuiteRun,
-    recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Twins, Stop> {
     let fault = |e: SuiteError| Stop::Fault(format!("must-fail twins: {e}"));
@@ -135,11 +147,11 @@ async fn twins(
         .unwrap_or(&ground.task.spec.suites.official);
     let source = ground
         .scratch
-        .join(format!("{}-{suite}-twins-source", subjected.subject.name()));
+        .join(format!("{}-{suite}-twins-source", subjected.folder()));
     let seed = seed()?;
     let functions =
         twin_tree(&tests, &source, &spec.into, &format!("{seed:016x}")).map_err(fault)?;
-    let worktree = lay(ground, subjected, suite, Some(source), recorder).await?;
+    let worktree = lay(ground, subjected, suite, Some(source), None).await?;
     let mut place = Place::new(ground, &worktree, spec.ranks, life(spec.limit_s), isolated);
     // every probe has its twin; of the official cases a sample, another one each time
     let sample = (suite == Suite::Official).then_some(seed);
@@ -169,8 +181,9 @@ async fn unexcused(
     let gold = Subjected {
         subject: Subject::Gold,
         tree: ground.trees.gold,
+        slot: 0,
     };
-    let on_gold = twins(ground, &gold, suite, &run, recorder, isolated).await?;
+    let on_gold = twins(ground, &gold, suite, &run, isolated).await?;
     for id in &on_gold.passed {
         recorder.say(
             Level::Warn,
@@ -190,11 +203,11 @@ fn seed() -> Result<u64, Stop> {
 }
 
 /// How long a suite's sandbox may last.
-fn life(limit_s: f64) -> Duration {
+pub(super) fn life(limit_s: f64) -> Duration {
     Duration::from_secs_f64(limit_s.max(1.0)) + LIFE_GRACE
 }
 
-fn suite_run(
+pub(super) fn suite_run(
     ground: &Ground,
     subject: Subject,
     suite: Suite,
@@ -220,19 +233,19 @@ fn suite_run(
 }
 
 /// Writes the work tree of a suite: the subject's tree, with the suite's tests (or their twins, in
-/// `tests`) and gold's test configuration.
-async fn lay(
+/// `tests`) and gold's test configuration. `tell`: what is replaced and restored.
+pub(super) async fn lay(
     ground: &Ground,
     subjected: &Subjected,
     suite: Suite,
     tests: Option<PathBuf>,
-    recorder: &Recorder,
+    tell: Option<&Recorder>,
 ) -> Result<PathBuf, Stop> {
     let trees = Arc::clone(&ground.trees);
     let task = ground.task.clone();
     let scratch = ground.scratch.clone();
     let subjected = *subjected;
-    let recorder = recorder.clone();
+    let recorder = tell.cloned();
     tokio::task::spawn_blocking(move || {
         lay_now(
             &trees,
@@ -241,7 +254,7 @@ async fn lay(
             subjected,
             suite,
             tests.as_deref(),
-            &recorder,
+            recorder.as_ref(),
         )
     })
     .await
@@ -255,19 +268,19 @@ fn lay_now(
     subjected: Subjected,
     suite: Suite,
     twins: Option<&Path>,
-    recorder: &Recorder,
+    tell: Option<&Recorder>,
 ) -> Result<PathBuf, Stop> {
     let fault = |e: crate::workspace::WorkspaceError| Stop::Fault(e.to_string());
     let subject = subjected.subject;
     let kind = if twins.is_some() { "twins" } else { "tree" };
-    let work = scratch.join(format!("{}-{suite}-{kind}", subject.name()));
+    let work = scratch.join(format!("{}-{suite}-{kind}", subjected.folder()));
     match std::fs::remove_dir_all(&work) {
         // gold runs several times, each on a tree of its own
         Ok(()) => {}
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
         Err(e) => return Err(Stop::Fault(format!("{}: {e}", work.display()))),
     }
-    let built = built_tree(scratch, subject);
+    let built = built_tree(scratch, &subjected);
     let tree = if built.is_dir() {
         trees.snapshot.import_dir(&built).map_err(fault)?
     } else {
@@ -296,8 +309,8 @@ fn lay_now(
         .collect();
     let restored = restore_configuration(&work, &trees.snapshot, trees.gold, &suites, &pythonpath)
         .map_err(fault)?;
-    if subject == Subject::Submission && twins.is_none() {
-        tell(recorder, subject, suite, &replaced);
+    if let Some(recorder) = tell {
+        tell_replaced(recorder, subject, suite, &replaced);
         for r in restored {
             recorder.record(Event::Restored {
                 subject,
@@ -310,7 +323,7 @@ fn lay_now(
     Ok(work)
 }
 
-fn tell(recorder: &Recorder, subject: Subject, suite: Suite, replaced: &Replaced) {
+fn tell_replaced(recorder: &Recorder, subject: Subject, suite: Suite, replaced: &Replaced) {
     for (paths, action) in [
         (&replaced.extras, "deleted"),
         (&replaced.edits, "edit dropped"),

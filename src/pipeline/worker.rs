@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::agent::{agent_tree, awaits_capture};
 use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
-use super::{calibrate, grade};
+use super::{calibrate, grade, verify};
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, Grade, Level, Manifest, Work};
+use crate::domain::{Event, Grade, Level, Manifest, Standing, Work};
 use crate::engine::docker::all_gone;
 use crate::environment::remove_tree;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch, random_hex};
@@ -71,12 +71,11 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     runtime.shutdown_timeout(Duration::from_secs(10));
     let code = match ended {
         // made, and that was the question
-        Ok(None) => 0,
-        Ok(Some(grade)) => {
+        Ok(Done::Made) => 0,
+        Ok(Done::Verified(standing)) => u8::from(standing != Standing::Accepted),
+        Ok(Done::Graded(grade)) => {
             let code = u8::from(!grade.resolved);
-            recorder.record(Event::Graded {
-                grade: Box::new(grade),
-            });
+            recorder.record(Event::Graded { grade });
             code
         }
         Err(Stop::Cancelled) => {
@@ -111,21 +110,31 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     Ok(code)
 }
 
-/// What the manifest asks for; a calibration has no grade.
+/// What came of the work.
+enum Done {
+    Graded(Box<Grade>),
+    Made,
+    Verified(Standing),
+}
+
+/// What the manifest asks for.
 async fn execute(
     home: &Home,
     run: &RunDir,
     manifest: &Manifest,
     kept: &RunState,
     recorder: &Recorder,
-) -> Result<Option<Grade>, Stop> {
+) -> Result<Done, Stop> {
     match manifest.work {
         Work::Grade => grade::grade(home, run, manifest, kept, recorder)
             .await
-            .map(Some),
+            .map(|grade| Done::Graded(Box::new(grade))),
         Work::Calibrate { runs } => calibrate::calibrate(home, run, manifest, runs, recorder)
             .await
-            .map(|()| None),
+            .map(|()| Done::Made),
+        Work::Verify { runs } => verify::verify(home, run, manifest, runs, recorder)
+            .await
+            .map(Done::Verified),
     }
 }
 

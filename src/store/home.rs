@@ -96,6 +96,15 @@ impl Home {
         self.root.join("calibration").join(format!("{key}.json"))
     }
 
+    /// A cell of an acceptance matrix.
+    pub fn cell(&self, key: &str) -> PathBuf {
+        let folder = key.get(..2).unwrap_or(key);
+        self.root
+            .join("cells")
+            .join(folder)
+            .join(format!("{key}.json"))
+    }
+
     pub fn run(&self, id: &RunId) -> RunDir {
         RunDir::at(self.runs().join(&id.0))
     }

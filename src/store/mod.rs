@@ -3,7 +3,9 @@
 //! One run is one directory with one writer, its worker; everybody else reads
 //! (DESIGN.md, The one idea).
 
+mod acceptances;
 mod calibrations;
+mod cells;
 mod clock;
 mod home;
 mod journal;
@@ -13,10 +15,12 @@ mod run;
 mod summary;
 mod watch;
 
+pub use acceptances::{acceptance_path, keep_acceptance, made_acceptance, recorded_acceptance};
 pub use calibrations::{
     keep_calibration, kept_calibration, made_calibration, record_calibration, task_calibrations,
     write_calibration,
 };
+pub use cells::{keep_cell, kept_cell};
 pub use clock::now_s;
 pub use home::{Home, StoreError};
 pub use journal::{Journal, Tail, read_records};

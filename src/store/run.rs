@@ -182,6 +182,11 @@ impl RunDir {
         self.path.join("calibration.json")
     }
 
+    /// What a verify run found.
+    pub fn acceptance_path(&self) -> PathBuf {
+        self.path.join("acceptance.json")
+    }
+
     pub fn summary_path(&self) -> PathBuf {
         self.path.join("summary.json")
     }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::home::{Home, StoreError};
 use super::run::{RunDir, RunStatus, read_json, write_json};
 use crate::domain::run_state::RunState;
-use crate::domain::{Badge, Cause, EngineKind, Manifest, RunId, Source, Suite, Verdict, Work};
+use crate::domain::{
+    Badge, Cause, EngineKind, Manifest, RunId, Source, Standing, Suite, Verdict, Work,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
@@ -31,6 +33,11 @@ pub struct Summary {
     /// Gold runs of a calibration run; absent: a patch is graded.
     #[serde(default)]
     pub calibrates: Option<u32>,
+    /// Gold runs of a verify run, which comes to a standing.
+    #[serde(default)]
+    pub verifies: Option<u32>,
+    #[serde(default)]
+    pub standing: Option<Standing>,
     /// Processes of every suite, where they are not the task's own number.
     #[serde(default)]
     pub ranks: Option<u32>,
@@ -113,14 +120,28 @@ impl Summary {
             waits_for_gpus: state.waiting.is_some() && status.live(),
             parent: manifest.parent.clone(),
             calibrates: match manifest.work {
-                Work::Grade => None,
+                Work::Grade | Work::Verify { .. } => None,
                 Work::Calibrate { runs } => Some(runs),
             },
+            verifies: match manifest.work {
+                Work::Verify { runs } => Some(runs),
+                _ => None,
+            },
+            standing: state.standing,
             ranks: manifest.ranks,
             only: manifest.only.len(),
             created_s: manifest.created_s,
             duration_s: state.last_at_s.map(|last| last - manifest.created_s),
             fault: state.fault.clone(),
+        }
+    }
+
+    /// What the run was asked for.
+    pub fn work(&self) -> Work {
+        match (self.calibrates, self.verifies) {
+            (Some(runs), _) => Work::Calibrate { runs },
+            (None, Some(runs)) => Work::Verify { runs },
+            (None, None) => Work::Grade,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::domain::case::CaseDetail;
 use crate::domain::submission::LogFormat;
 use crate::domain::{
     Badge, CaseId, CaseResult, Cause, EngineKind, Record, RunId, Source, Stage, Subject, Suite,
-    SuiteChoice, Task, Verdict,
+    SuiteChoice, Task, Verdict, Work,
 };
 
 use super::agent_offer::{AgentOffer, AgentRequest};
@@ -110,8 +110,8 @@ pub struct RunSummary {
     pub engine: Option<EngineKind>,
     /// Others hold the GPUs that it needs.
     pub waits_for_gpus: bool,
-    /// Gold runs of a calibration run; absent: a patch is graded.
-    pub calibrates: Option<u32>,
+    /// A patch is graded, or the task itself is looked at.
+    pub work: Work,
     pub verdict: Option<Verdict>,
     pub cause: Option<Cause>,
     pub badges: Vec<Badge>,

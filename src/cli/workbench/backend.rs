@@ -44,6 +44,7 @@ impl Store {
     fn summarise(run: &RunDir) -> Answer<RunSummary> {
         let (summary, agent) = agents::summary(run)?;
         let live = summary.status.live();
+        let work = summary.work();
         Ok(RunSummary {
             id: summary.run,
             task: summary.task,
@@ -61,7 +62,7 @@ impl Store {
             agent,
             engine: summary.engine,
             waits_for_gpus: summary.waits_for_gpus,
-            calibrates: summary.calibrates,
+            work,
             verdict: summary.verdict,
             cause: summary.cause,
             badges: summary.badges,

@@ -2,7 +2,7 @@
 
 use ratatui::style::Color;
 
-use crate::domain::{AgentEnd, RunId, Source, Stage, Subject};
+use crate::domain::{AgentEnd, RunId, Source, Stage, Subject, Work};
 use crate::tui::backend::{Change, JournalChunk, LogKey, RunStatus};
 use crate::tui::effect::Effect;
 use crate::tui::fixture::{agent, app, press, screen, settle, style_of};
@@ -249,15 +249,15 @@ fn two_runs_of_an_agent_are_two_rows_and_enter_goes_to_what_tells_most() {
 #[test]
 fn a_calibration_does_not_hide_golds_verdict() {
     let mut app = app(120, 40);
-    let gold = |n, calibrates| {
+    let gold = |n, work| {
         let mut run = crate::tui::fixture::summary(n, "dp-buckets", "", None);
         run.source = Source::Gold;
-        run.calibrates = calibrates;
+        run.work = work;
         run
     };
-    let mut graded = gold(6, None);
+    let mut graded = gold(6, Work::Grade);
     graded.verdict = Some(crate::domain::Verdict::Resolved);
-    let mut calibrating = gold(7, Some(3));
+    let mut calibrating = gold(7, Work::Calibrate { runs: 3 });
     calibrating.status = RunStatus::Running;
     calibrating.stage = Some((Stage::Official, Subject::Gold));
     for run in [graded, calibrating.clone()] {

@@ -318,7 +318,7 @@ impl RunSummary {
             agent: None,
             engine: None,
             waits_for_gpus: false,
-            calibrates: None,
+            work: crate::domain::Work::Grade,
             verdict: None,
             cause: None,
             badges: Vec::new(),

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::domain::SuiteState;
 use crate::domain::case::{CaseDetail, Frame};
-use crate::domain::run_state::SuiteState;
 use crate::domain::{CaseId, CaseResult, Outcome, Source, Subject, Suite};
 use crate::tui::backend::Answer;
 use crate::tui::msg::Excerpt;

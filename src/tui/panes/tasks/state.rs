@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::{RunId, Source};
+use crate::domain::{RunId, Source, Work};
 use crate::tui::backend::RunSummary;
 use crate::tui::state::{App, Target};
 use crate::tui::text;
@@ -125,10 +125,10 @@ pub fn standing_run<'a>(app: &'a App, task: &str, source: &Source) -> Option<&'a
     let of_source = |run: &&RunSummary| run.task == task && run.source == *source;
     let whole = |run: &&RunSummary| of_source(run) && run.only == 0;
     let runs = || app.runs.iter();
-    // a calibration that has ended says less of gold than its verdict
+    // a calibration or a verify run that has ended says less of gold than its verdict
     runs()
         .filter(whole)
-        .find(|run| run.calibrates.is_none() || run.status.live())
+        .find(|run| run.work == Work::Grade || run.status.live())
         .or_else(|| runs().find(whole))
         .or_else(|| runs().find(of_source))
 }

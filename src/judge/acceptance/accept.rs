@@ -1,0 +1,96 @@
+//! The rule, the matrix, the lists.
+
+use super::evidence::{PatchEvidence, collected, outcomes};
+use super::findings::{claims, revise, warnings};
+use super::matrix::Functions;
+use super::rules::Case;
+use crate::domain::acceptance::{
+    ACCEPTANCE_VERSION, Acceptance, PatchRow, Role, Rule, RuleVerdict, Standing,
+};
+use crate::domain::calibration::flake_bound;
+use crate::domain::task::TaskSpec;
+use crate::domain::{EngineKind, Outcome, Suite};
+
+/// Where and under what it was found.
+#[derive(Clone, Debug)]
+pub struct About {
+    pub run: String,
+    pub key: String,
+    pub engine: EngineKind,
+    pub environment: String,
+    pub created_s: f64,
+    /// How often gold has to pass, one after the other.
+    pub runs: u32,
+}
+
+/// Judges a probe suite. The order of patches, runs and cases changes nothing but the order of
+/// lists. Without gold among the patches nothing is accepted.
+pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acceptance {
+    let nothing = PatchEvidence {
+        role: Role::Gold,
+        name: String::new(),
+        claim: None,
+        refused: None,
+        runs: std::collections::BTreeMap::new(),
+    };
+    let gold = patches.iter().find(|p| p.role == Role::Gold);
+    let gold = gold.unwrap_or(&nothing);
+    let probes = collected(gold, Suite::Probes);
+    let official = collected(gold, Suite::Official);
+    let functions = Functions::of(spec, &probes);
+    let rows: Vec<PatchRow> = patches
+        .iter()
+        .map(|patch| PatchRow {
+            patch: patch.label(),
+            role: patch.role,
+            claim: patch.claim.clone(),
+            refused: patch.refused.clone(),
+            runs: patch.runs.values().map(Vec::len).max().unwrap_or(0) as u32,
+            official: patch.passed(Suite::Official, &official),
+            probes: patch.passed(Suite::Probes, &probes),
+            rejected_by: functions.rejections(patch),
+        })
+        .collect();
+    let runs = gold.by_case(Suite::Official);
+    let passed = official
+        .iter()
+        .filter(|id| !runs.is_empty() && outcomes(&runs, id).all(Outcome::passed))
+        .count();
+    let case = Case {
+        gold,
+        functions: &functions,
+        rows: &rows,
+        runs: about.runs,
+        official: passed,
+    };
+    let unprobed = spec.suites.probes.is_none();
+    let rules: Vec<RuleVerdict> = if unprobed {
+        Vec::new()
+    } else {
+        Rule::ALL.iter().map(|rule| case.judge(*rule)).collect()
+    };
+    let standing = if unprobed {
+        Standing::Unprobed
+    } else if rules.iter().all(|r| r.holds) {
+        Standing::Accepted
+    } else {
+        Standing::Rejected
+    };
+    Acceptance {
+        schema: ACCEPTANCE_VERSION,
+        task: spec.id.clone(),
+        run: about.run.clone(),
+        standing,
+        key: about.key.clone(),
+        engine: about.engine,
+        environment: about.environment.clone(),
+        created_s: about.created_s,
+        runs: about.runs,
+        flake_bound: flake_bound(about.runs),
+        claims: claims(spec, &functions, &rows),
+        revise: revise(spec, &functions, &rows, passed),
+        warnings: warnings(spec, &functions, gold, &rows),
+        rules,
+        patches: rows,
+    }
+}
