@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod agent_runs {
+    pub mod blind;
     pub mod faults;
     pub mod house;
     pub mod mini;

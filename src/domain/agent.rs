@@ -169,7 +169,8 @@ pub enum AgentEnd {
     },
     /// The wall limit: what was there is captured and graded (badge `limit`).
     Limit,
-    /// Another limit (memory, processes, disk): captured and graded too.
+    /// Another limit (memory, processes, disk; `sandbox`: its limits could not be watched any more):
+    /// captured and graded too.
     Killed {
         limit: String,
         detail: String,

@@ -25,7 +25,7 @@ pub mod spec;
 pub use choice::Engine;
 pub use error::EngineError;
 pub use protocol::{
-    Begin, Isolation, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
+    Begin, Isolation, Loss, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
     SandboxEvent, Stream,
 };
 pub use sandbox::Sandbox;

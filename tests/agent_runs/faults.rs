@@ -18,7 +18,7 @@ on_both_engines!(
     a_worker_killed_while_it_captures_gives_the_agent_no_second_time,
 );
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let from = Instant::now();
     while !holds() {
         assert!(from.elapsed() < Duration::from_secs(300), "never: {what}");
@@ -27,7 +27,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Starts a run and waits until its agent is at work.
-fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
+pub fn at_work(name: &str, engine: &str, more: &[&str]) -> (String, PathBuf) {
     let output = infradev(&home(), &tasks())
         .args([
             "run",
@@ -38,6 +38,7 @@ fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
             engine,
             "--detach",
         ])
+        .args(more)
         .output()
         .unwrap();
     let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -61,7 +62,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
         "mkdir many; for d in $(seq 200); do mkdir many/$d; \
          seq 200 | split -l 1 -a 3 - many/$d/f; done; date +%s%N > when",
     );
-    let (id, run) = at_work(&name, engine);
+    let (id, run) = at_work(&name, engine, &[]);
     until("the agent has ended", || {
         !events(&run, "agent_ended").is_empty()
     });
@@ -141,7 +142,7 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
             "echo first words; echo '# work' >> tandem/__init__.py; (setsid sleep {mark} &); sleep {mark}; echo last words"
         ),
     );
-    let (id, run) = at_work(&name, engine);
+    let (id, run) = at_work(&name, engine, &[]);
     until("it said something", || {
         std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("first words"))
     });
@@ -329,7 +330,7 @@ fn a_container_that_is_taken_away_is_a_fault_and_the_work_is_kept_beside() {
         "taken-away",
         "echo '# half of it' >> tandem/__init__.py; echo begun; sleep 60",
     );
-    let (id, run) = at_work("taken-away", "docker");
+    let (id, run) = at_work("taken-away", "docker", &[]);
     until("it said something", || {
         std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("begun"))
     });

@@ -15,7 +15,7 @@ use super::site::Site;
 use super::trajectory::{Follower, Trajectory};
 use crate::agent::adapter::Redactor;
 use crate::domain::{AgentEnd, Event};
-use crate::engine::{ProcessStatus, Sandbox, SandboxEvent, Stream};
+use crate::engine::{Loss, ProcessStatus, Sandbox, SandboxEvent, Stream};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::recorder::Recorder;
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Between two counts of what changed in the tree; a count that takes long makes them rarer.
 const COUNT: Duration = Duration::from_secs(3);
 /// A sandbox that is asked to kill everything answers within this time, or is ended from outside.
-const KILL_PATIENCE: Duration = Duration::from_secs(30);
+const KILL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is kept of an agent's words.
 pub(super) struct Ears {
@@ -209,17 +209,26 @@ async fn listen(
                 // everything was killed: its end comes next
                 hit = Some(AgentEnd::Killed { limit, detail });
             }
-            Some(SandboxEvent::Closed { reason }) => {
-                return Err(Stop::Fault(format!(
-                    "the agent's sandbox ended: {}",
-                    reason.unwrap_or_else(|| "without a reason".into())
-                )));
+            // its own doing: as a fault it would escape its score
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Inside(detail)),
+            }) => {
+                let limit = "sandbox".into();
+                break hit.unwrap_or(AgentEnd::Killed { limit, detail });
             }
-            None => return Err(Stop::Fault("the agent's sandbox ended".into())),
+            Some(SandboxEvent::Closed { reason }) => return Err(lost(reason)),
+            None => return Err(lost(None)),
             Some(_) => {}
         }
     };
     Ok(end)
+}
+
+fn lost(reason: Option<Loss>) -> Stop {
+    Stop::Fault(format!(
+        "the agent's sandbox ended: {}",
+        Loss::told(reason)
+    ))
 }
 
 /// Kills what is left and hears what it had still to say: how many there were beside the agent's
@@ -230,10 +239,8 @@ async fn clear(
     agent_alive: bool,
     helpers: u32,
 ) -> Result<u32, Stop> {
-    let lost = |why: &str| Stop::Fault(format!("the agent's sandbox ended: {why}"));
-    if sandbox.kill_all().is_err() {
-        return Err(lost("it could not be cleared"));
-    }
+    // where it has ended, that is what comes next
+    sandbox.kill_all().ok();
     let until = tokio::time::Instant::now() + KILL_PATIENCE;
     loop {
         match tokio::time::timeout_at(until, sandbox.next()).await {
@@ -245,11 +252,16 @@ async fn clear(
                 stream,
                 bytes,
             })) => ears.hear(stream, &bytes).map_err(fault)?,
+            // nothing of it is left, and nobody counted
+            Ok(
+                None
+                | Some(SandboxEvent::Closed {
+                    reason: Some(Loss::Inside(_)),
+                }),
+            ) => return Ok(0),
             // what took it away may have taken the agent's time as well
-            Ok(Some(SandboxEvent::Closed { reason })) => {
-                return Err(lost(&reason.unwrap_or_default()));
-            }
-            Ok(None) | Err(_) => return Err(lost("it did not answer")),
+            Ok(Some(SandboxEvent::Closed { reason })) => return Err(lost(reason)),
+            Err(_) => return Err(Stop::Fault("the agent's sandbox does not end".into())),
             Ok(Some(_)) => {}
         }
     }
