@@ -205,17 +205,58 @@ fn what_no_patch_can_hold_is_told() {
 #[test]
 fn what_was_left_without_rights_is_captured() {
     let bench = Bench::new(&base());
-    bench.put(&[("shut/in/file", "f\n"), ("secret", "s\n")]);
-    for path in ["secret", "edited", "shut/in", "shut"] {
-        let none = fs::Permissions::from_mode(0o000);
-        fs::set_permissions(bench.work.join(path), none).unwrap();
+    bench.put(&[
+        ("shut/in/file", "f\n"),
+        ("secret", "s\n"),
+        ("listed/in/file", "f\n"),
+    ]);
+    symlink("in/file", bench.work.join("listed/link")).unwrap();
+    for (path, mode) in [
+        ("secret", 0o000),
+        ("edited", 0o000),
+        ("shut/in", 0o000),
+        ("shut", 0o000),
+        // its entries and their kinds can be read, and nothing of them
+        ("listed", 0o400),
+    ] {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(bench.work.join(path), mode).unwrap();
     }
     let captured = bench.base.capture(&bench.work, bench.base.tree()).unwrap();
-    assert_eq!(Bench::brief(&captured), ["A secret", "A shut/in/file"]);
+    assert_eq!(
+        Bench::brief(&captured),
+        [
+            "A listed/in/file",
+            "A listed/link",
+            "A secret",
+            "A shut/in/file"
+        ]
+    );
     for path in ["shut", "shut/in"] {
         let all = fs::Permissions::from_mode(0o700);
         fs::set_permissions(bench.work.join(path), all).unwrap();
     }
+}
+
+/// Longer than any path that the kernel takes: it can be made step by step.
+#[test]
+fn what_cannot_be_read_is_told() {
+    let bench = Bench::new(&base());
+    bench.put(&[("edited", "2\n"), ("long/ok", "o\n")]);
+    let name = "n".repeat(250);
+    let step = "import os, sys\nos.chdir('long')\nfor _ in range(16):\n\
+                \x20   os.mkdir(sys.argv[1])\n    os.chdir(sys.argv[1])\nopen('f' * 60, 'w').close()";
+    let made = std::process::Command::new("python3")
+        .args(["-c", step, &name])
+        .current_dir(&bench.work)
+        .status();
+    assert!(made.unwrap().success());
+    let captured = bench.base.capture(&bench.work, bench.base.tree()).unwrap();
+    assert_eq!(Bench::brief(&captured), ["M edited", "A long/ok"]);
+    let notes = &captured.notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0].kind, "odd");
+    assert!(notes[0].detail.contains("cannot be read"), "{notes:?}");
 }
 
 /// Root reads everything: the test above proves something as another user only.
