@@ -9,5 +9,6 @@ mod agent_runs {
     pub mod mini;
     pub mod nasty;
     pub mod plain;
+    pub mod taken_up;
 }
 mod common;

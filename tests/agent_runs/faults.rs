@@ -94,7 +94,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
     assert!(!run.join("agent-tree-kept").exists());
 }
 
-fn row(id: &str) -> Value {
+pub fn row(id: &str) -> Value {
     let output = infradev(&home(), &tasks())
         .args(["runs", "--json"])
         .output()
