@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use infradev::workspace::Snapshot;
+use infradev::workspace::{Origin, Snapshot};
 use proptest::prelude::*;
 
 use crate::bench::{Bench, note};
@@ -257,6 +257,30 @@ fn what_cannot_be_read_is_told() {
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(notes[0].kind, "odd");
     assert!(notes[0].detail.contains("cannot be read"), "{notes:?}");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_with_a_submodule_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repo, work) = (dir.path().join("repo"), dir.path().join("work"));
+    write(&repo, &files(&[("libs/own.py", "o\n"), ("kept", "k\n")]));
+    git(&repo, &["init", "-q"]).unwrap();
+    git(&repo, &["add", "-A"]).unwrap();
+    let module = format!("160000,{},libs/module", "1".repeat(40));
+    git(&repo, &["update-index", "--add", "--cacheinfo", &module]).unwrap();
+    git(&repo, &["commit", "-qm", "base"]).unwrap();
+    let commit = git(&repo, &["rev-parse", "HEAD"]).unwrap();
+    let commit = String::from_utf8(commit).unwrap();
+    let origin = Origin::here(&repo);
+    let base = Snapshot::from_git(&origin, commit.trim(), &[], &dir.path().join("store")).unwrap();
+    base.agent_repository(base.tree(), &work).unwrap();
+    fs::remove_dir_all(work.join("libs")).unwrap();
+    write(&work, &files(&[("libs", "a file\n"), ("kept", "mine\n")]));
+    let captured = base.capture(&work, base.tree()).unwrap();
+    assert_eq!(Bench::brief(&captured), ["M kept", "D libs/own.py"]);
+    let odd = note(&captured, "libs");
+    assert_eq!(odd.kind, "odd");
+    assert!(odd.detail.contains("a file and a folder"), "{odd:?}");
 }
 
 /// Root reads everything: the test above proves something as another user only.
