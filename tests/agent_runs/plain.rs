@@ -10,6 +10,7 @@ on_both_engines!(
     the_limit_ends_it_and_what_is_there_is_graded,
     a_secret_is_passed_and_written_nowhere,
     only_named_hosts_are_reached,
+    a_search_by_the_models_host_is_told,
 );
 
 fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &str) {
@@ -169,4 +170,24 @@ except OSError as e:
         "{hosts:?}"
     );
     assert!(!ran.badges().contains(&"could-read-upstream"));
+}
+
+fn a_search_by_the_models_host_is_told(engine: &str) {
+    let log = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"item.completed","item":{"id":"ws_1","type":"web_search","query":"upstream fix"}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}"#,
+    ];
+    let name = format!("searches-{engine}");
+    let script = toml_text(&format!("cat <<'END'\n{}\nEND\n", log.join("\n")));
+    adapter(
+        &name,
+        &format!(
+            "format = \"codex\"\ncommand = [\"/bin/sh\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    assert!(ran.badges().contains(&"could-read-upstream"));
+    let notes = ran.events("captured")[0]["notes"].to_string();
+    assert!(notes.contains("hosted-search"), "{notes}");
 }
