@@ -73,18 +73,26 @@ fn the_limit_ends_it_and_what_is_there_is_graded(engine: &str) {
 fn a_secret_is_passed_and_written_nowhere(engine: &str) {
     let name = format!("tells-{engine}");
     let script = toml_text(
-        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there",
+        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there && touch tandem/of_$TEST_AGENT_KEY",
     );
     adapter(
         &name,
         &format!(
-            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"none\"\n[env]\npass = [\"TEST_AGENT_KEY\"]\n"
+            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"${{TEST_AGENT_HOST}}\"]\n[env]\npass = [\"TEST_AGENT_KEY\", \"TEST_AGENT_HOST\"]\n"
         ),
     );
     let secret = "sk-4f1c9d77aa20";
-    let key = [("TEST_AGENT_KEY", secret)];
+    let host = "h-4f1c9d77aa20.example";
+    let key = [("TEST_AGENT_KEY", secret), ("TEST_AGENT_HOST", host)];
     let ran = run_with("dp-buckets", &name, &["--engine", engine], &key);
     assert!(ran.patch().contains("was_there"), "it was passed");
+    let files = |event: &serde_json::Value| event["files"].to_string();
+    for kind in ["captured", "patch_applied"] {
+        let files = files(&ran.events(kind)[0]);
+        assert!(files.contains("tandem/of_[TEST_AGENT_KEY]"), "{files}");
+    }
+    let hosts = ran.events("agent_started")[0]["hosts"].to_string();
+    assert!(hosts.contains("[TEST_AGENT_HOST]"), "{hosts}");
     assert!(
         ran.log().contains("the key is [TEST_AGENT_KEY]"),
         "{}",
@@ -97,14 +105,20 @@ fn a_secret_is_passed_and_written_nowhere(engine: &str) {
                 pending.push(entry.path());
             } else {
                 let bytes = std::fs::read(entry.path()).unwrap();
-                let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
-                assert!(!found, "the secret stands in {}", entry.path().display());
+                for secret in [secret, host] {
+                    let mut windows = bytes.windows(secret.len());
+                    let found = windows.any(|w| w == secret.as_bytes());
+                    // what it writes into a file is its patch, which is never changed
+                    let is_patch = secret != host && entry.file_name() == "submission.patch";
+                    assert!(found == is_patch, "{secret} in {}", entry.path().display());
+                }
             }
         }
     }
     // one that is not set is told before there is a run
     let output = crate::common::infradev(&crate::common::home(), &tasks())
         .args(["run", "dp-buckets", "--agent", &name])
+        .env("TEST_AGENT_HOST", host)
         .env_remove("TEST_AGENT_KEY")
         .output()
         .unwrap();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::agent::adapter::Redactor;
 use crate::agent::trace::hosted_searches;
 use crate::domain::agent::HOSTED_SEARCH;
 use crate::domain::agent_state::Captured;
@@ -23,18 +22,9 @@ use crate::workspace::Capture;
 const PARTIAL: &str = "partial.patch";
 
 /// Makes the patch and puts it where every run has the patch that is graded.
-pub(super) async fn capture(
-    ground: &Ground,
-    tree: &Path,
-    secrets: &Redactor,
-    recorder: &Recorder,
-) -> Result<(), Stop> {
+pub(super) async fn capture(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<(), Stop> {
     let mut made = make(ground, tree).await?;
     made.notes.extend(searches(ground)?);
-    for note in &mut made.notes {
-        note.path = secrets.text(&note.path);
-        note.detail = secrets.text(&note.detail);
-    }
     let sha256 = hex(&Sha256::digest(&made.patch));
     write(&ground.run.patch_path(), &made.patch)?;
     recorder.record(Event::Captured {

@@ -46,6 +46,11 @@ pub(in crate::pipeline) async fn agent_part(
     kept: &RunState,
     recorder: &Recorder,
 ) -> Result<Took, Stop> {
+    let agent = read(&ground.run.agent_path())?;
+    let passed = Passed::resolve(&agent, |name| std::env::var_os(name));
+    if let Ok(passed) = &passed {
+        recorder.hide(Redactor::new(passed));
+    }
     if let Some(captured) = still_there(&ground.run, kept) {
         recorder.say(
             Level::Info,
@@ -56,10 +61,8 @@ pub(in crate::pipeline) async fn agent_part(
             capture: 0.0,
         });
     }
-    let agent = read(&ground.run.agent_path())?;
-    let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
+    let passed = passed.map_err(input)?;
     let tree = agent_tree(&ground.scratch);
-    let secrets = Redactor::new(&passed);
     if awaits_capture(kept) && tree.is_dir() {
         recorder.say(
             Level::Info,
@@ -71,7 +74,7 @@ pub(in crate::pipeline) async fn agent_part(
                 .as_ref()
                 .and_then(|a| a.duration_s)
                 .unwrap_or(0.0),
-            capture: captured(ground, &tree, &secrets, recorder).await?,
+            capture: captured(ground, &tree, recorder).await?,
         });
     }
     let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
@@ -84,19 +87,14 @@ pub(in crate::pipeline) async fn agent_part(
     clear_away(agent_folders(&ground.scratch)).await;
     Ok(Took {
         agent: timer.stop(),
-        capture: captured(ground, &tree, &secrets, recorder).await?,
+        capture: captured(ground, &tree, recorder).await?,
     })
 }
 
 /// The stage `capture`, in seconds.
-async fn captured(
-    ground: &Ground,
-    tree: &Path,
-    secrets: &Redactor,
-    recorder: &Recorder,
-) -> Result<f64, Stop> {
+async fn captured(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<f64, Stop> {
     let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
-    capture(ground, tree, secrets, recorder).await?;
+    capture(ground, tree, recorder).await?;
     clear_away([tree.to_path_buf()]).await;
     Ok(timer.stop())
 }
@@ -164,9 +162,8 @@ async fn work(
         NetworkMode::AllowList => {
             let folder = proxy_folder(ground)?;
             let recorder = recorder.clone();
-            let secrets = Redactor::new(passed);
             let refused = move |host: &str| {
-                let host = secrets.text(host);
+                let host = host.to_owned();
                 recorder.record(Event::HostRefused { host });
             };
             let proxy = Proxy::start(&folder, hosts.clone(), refused);
