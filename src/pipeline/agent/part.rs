@@ -22,7 +22,7 @@ use crate::domain::{AgentOrder, AgentSpec, Event, Level, NetworkMode, Stage, Sub
 use crate::environment::{self, Package, remove_tree};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
-use crate::pipeline::ground::Ground;
+use crate::pipeline::ground::{Ground, packages_beside};
 use crate::pipeline::recorder::Recorder;
 use crate::store::{Home, RunDir, random_hex};
 
@@ -139,6 +139,10 @@ async fn work(
     lay(ground, tree).await?;
     let own = &ground.environment.packages;
     leaks("the environment", own, network, tree)?;
+    if network != NetworkMode::Open {
+        let beside = packages_beside(home, ground, recorder).await?;
+        leaks("the system around it", &beside, network, tree)?;
+    }
     let installed = install(home, ground, agent, recorder).await?;
     leaks(
         "the agent's installation",
@@ -213,7 +217,7 @@ fn leaks(what: &str, packages: &[Package], network: NetworkMode, tree: &Path) ->
         None => Ok(()),
         Some(held) => Err(Stop::Input(format!(
             "{what} holds {} {}, the task's own project ({}): an agent could read another release of \
-             it; take it out of the requirements",
+             it; take it out of there",
             held.package.name,
             held.package.version,
             held.named_in.display()
