@@ -24,13 +24,10 @@ use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::{Ground, packages_beside};
 use crate::pipeline::recorder::Recorder;
-use crate::store::{Home, RunDir, random_hex};
+use crate::store::{Home, RunDir};
 
 /// What is kept of an agent's other words.
 const ASIDE_BYTES: u64 = 64 << 20;
-
-/// Longest path of a folder that a socket is made in.
-const LONGEST_FOLDER: usize = 90;
 
 /// Seconds of the agent's part.
 pub(in crate::pipeline) struct Took {
@@ -164,7 +161,7 @@ async fn work(
     };
     let proxy = match network {
         NetworkMode::AllowList => {
-            let folder = proxy_folder(ground)?;
+            let folder = ground.scratch.join("proxy");
             let recorder = recorder.clone();
             let refused = move |host: &str| {
                 let host = host.to_owned();
@@ -223,16 +220,6 @@ fn leaks(what: &str, packages: &[Package], network: NetworkMode, tree: &Path) ->
             held.named_in.display()
         ))),
     }
-}
-
-/// A socket's whole path is bounded by the kernel, and a home may lie deep.
-fn proxy_folder(ground: &Ground) -> Result<PathBuf, Stop> {
-    let own = ground.scratch.join("proxy");
-    if own.as_os_str().len() <= LONGEST_FOLDER {
-        return Ok(own);
-    }
-    let name = random_hex::<8>().map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
-    Ok(std::env::temp_dir().join(format!("infradev-{name}")))
 }
 
 /// The adapter as it was when the run was made.
