@@ -11,6 +11,7 @@
 //! - [`choice`]: either of them
 
 pub mod choice;
+pub(crate) mod deep;
 pub mod docker;
 mod driver;
 pub mod error;
