@@ -15,6 +15,7 @@ on_both_engines!(
     a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up,
     a_full_disk_is_a_fault_and_the_run_can_be_taken_up,
     an_agent_that_fills_the_disk_is_stopped_and_graded,
+    an_agent_that_fills_the_disk_without_a_name_is_stopped_and_graded,
     a_worker_killed_while_it_captures_gives_the_agent_no_second_time,
 );
 
@@ -231,13 +232,35 @@ fn fills(home: &Path, script: &str) {
 
 /// Else it could choose to be a fault, which no score counts.
 fn an_agent_that_fills_the_disk_is_stopped_and_graded(engine: &str) {
-    let Some((_unmount, small)) = small_home(&format!("filled-{engine}")) else {
+    stopped_for_the_disk(
+        &format!("filled-{engine}"),
+        engine,
+        "for n in $(seq 100); do head -c 5000000 /dev/zero | tr '\\0' x > ~/$n; sleep 0.05; done",
+    );
+}
+
+/// What it takes stands in no folder.
+fn an_agent_that_fills_the_disk_without_a_name_is_stopped_and_graded(engine: &str) {
+    stopped_for_the_disk(
+        &format!("nameless-{engine}"),
+        engine,
+        "cd; python3 -c 'import os, time\n\
+         f = open(\"x\", \"wb\")\n\
+         os.unlink(\"x\")\n\
+         while True:\n\
+         \x20   try: f.write(b\"x\" * 5000000)\n\
+         \x20   except OSError: pass\n\
+         \x20   time.sleep(0.05)'",
+    );
+}
+
+fn stopped_for_the_disk(home: &str, engine: &str, script: &str) {
+    let Some((_unmount, small)) = small_home(home) else {
         return;
     };
     fills(
         &small,
-        "echo '# work' >> tandem/__init__.py; \
-         for n in $(seq 100); do head -c 5000000 /dev/zero | tr '\\0' x > ~/$n; sleep 0.05; done; sleep 60",
+        &format!("echo '# work' >> tandem/__init__.py; {script}; sleep 60"),
     );
     let output = infradev(&small, &tasks())
         .args([
