@@ -11,6 +11,7 @@ on_both_engines!(
     a_secret_is_passed_and_written_nowhere,
     only_named_hosts_are_reached,
     a_search_by_the_models_host_is_told,
+    an_agent_that_ends_our_relay_hides_nothing,
 );
 
 fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &str) {
@@ -204,4 +205,22 @@ fn a_search_by_the_models_host_is_told(engine: &str) {
     assert!(ran.badges().contains(&"could-read-upstream"));
     let notes = ran.events("captured")[0]["notes"].to_string();
     assert!(notes.contains("hosted-search"), "{notes}");
+}
+
+fn an_agent_that_ends_our_relay_hides_nothing(engine: &str) {
+    let name = format!("relayless-{engine}");
+    let script = toml_text(
+        "for p in /proc/[0-9]*; do grep -qa '__rela[y]' $p/cmdline && kill -9 ${p#/proc/}; done; sleep 1; (setsid sleep 300.5 &); sleep 0.2",
+    );
+    adapter(
+        &name,
+        &format!(
+            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    assert_eq!(ran.events("agent_ended")[0]["killed"], 1);
+    let said = ran.events("log");
+    let told = |e: &serde_json::Value| e["text"].as_str().unwrap().contains("relay");
+    assert!(said.iter().any(told), "{said:?}");
 }

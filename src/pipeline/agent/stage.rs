@@ -13,10 +13,10 @@ use super::changes::{Changes, Counts};
 use super::disk::{Disk, Over};
 use super::log::LogWriter;
 use super::rollout;
-use super::site::Site;
+use super::site::{RELAY, Site};
 use super::trajectory::{Follower, Trajectory};
 use crate::agent::adapter::Redactor;
-use crate::domain::{AgentEnd, Event};
+use crate::domain::{AgentEnd, Event, Level};
 use crate::engine::{Loss, ProcessStatus, Sandbox, SandboxEvent, Stream};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
@@ -119,10 +119,19 @@ pub(super) async fn at_work(
     let since = Instant::now();
     let counter = Counter::start(ground, site, changes, recorder);
     let (guard, over) = Disk::guard(&site.disk);
-    let heard = listen(site, &mut sandbox, &mut ears, over, since + limit).await;
+    let mut ours = Helpers::new(site.helpers, recorder);
+    let heard = listen(
+        site,
+        &mut sandbox,
+        &mut ears,
+        &mut ours,
+        over,
+        since + limit,
+    )
+    .await;
     let duration_s = since.elapsed().as_secs_f64();
     let cleared = match heard {
-        Ok(heard) => clear(&mut sandbox, &mut ears, site.helpers, &heard)
+        Ok(heard) => clear(&mut sandbox, &mut ears, &mut ours, &heard)
             .await
             .map(|killed| (heard, killed)),
         Err(stop) => Err(stop),
@@ -171,6 +180,31 @@ impl Heard {
     }
 }
 
+/// Our own processes beside the agent's, which it may have ended.
+struct Helpers<'a> {
+    alive: u32,
+    recorder: &'a Recorder,
+}
+
+impl<'a> Helpers<'a> {
+    fn new(alive: u32, recorder: &'a Recorder) -> Self {
+        Self { alive, recorder }
+    }
+
+    /// `stopped`: by us.
+    fn hear(&mut self, event: &SandboxEvent, stopped: bool) {
+        if let SandboxEvent::Exited {
+            id: RELAY, status, ..
+        } = event
+            && !stopped
+        {
+            self.alive = self.alive.saturating_sub(1);
+            let text = format!("the relay to the proxy ended before the agent: {status:?}");
+            self.recorder.say(Level::Warn, text);
+        }
+    }
+}
+
 /// Whether the agent filled the disk: by what stands in its folders, or by what went with its
 /// processes. As a fault it would escape its score.
 async fn full(disk: &Arc<Disk>) -> Result<AgentEnd, Stop> {
@@ -195,6 +229,7 @@ async fn listen(
     site: &Site,
     sandbox: &mut Sandbox,
     ears: &mut Ears,
+    ours: &mut Helpers<'_>,
     mut over: mpsc::Receiver<Over>,
     until: Instant,
 ) -> Result<Heard, Stop> {
@@ -219,6 +254,9 @@ async fn listen(
                 continue;
             }
         };
+        if let Some(event) = &event {
+            ours.hear(event, hit.is_some());
+        }
         match event {
             Some(SandboxEvent::Output {
                 id: AGENT,
@@ -270,7 +308,7 @@ fn lost(reason: Option<Loss>) -> Stop {
 async fn clear(
     sandbox: &mut Sandbox,
     ears: &mut Ears,
-    helpers: u32,
+    ours: &mut Helpers<'_>,
     heard: &Heard,
 ) -> Result<u32, Stop> {
     let agent_alive = !matches!(heard, Heard::End { alive: false, .. });
@@ -278,9 +316,14 @@ async fn clear(
     sandbox.kill_all().ok();
     let until = tokio::time::Instant::now() + KILL_PATIENCE;
     loop {
-        match tokio::time::timeout_at(until, sandbox.next()).await {
+        let event = tokio::time::timeout_at(until, sandbox.next()).await;
+        if let Ok(Some(event)) = &event {
+            // those that we kill end before the answer
+            ours.hear(event, true);
+        }
+        match event {
             Ok(Some(SandboxEvent::Killed { processes })) => {
-                let own = helpers + u32::from(agent_alive);
+                let own = ours.alive + u32::from(agent_alive);
                 return Ok(processes.saturating_sub(own));
             }
             Ok(Some(SandboxEvent::Output {
