@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod agent_runs {
+    pub mod blind;
     pub mod faults;
     pub mod house;
     pub mod mini;
     pub mod nasty;
     pub mod plain;
+    pub mod taken_up;
 }
 mod common;

@@ -564,6 +564,10 @@ fn the_build_step_runs_on_the_submissions_own_sources_and_its_failure_is_a_cause
         "{document}"
     );
     assert_eq!(document["suites"]["official"]["passed"], 0);
+    // and one that leaves a tree that git cannot hold does too
+    let names = GOLD.replace("3 * x", "open('git~1', 'w').close() or 3 * x");
+    let (code, left) = tiny.grade_patch(&names);
+    assert_eq!((code, &left["cause"]), (1, &Value::from("build")), "{left}");
     let message = document["cases"][0]["message"].as_str().unwrap();
     assert!(
         message.contains("the build exited with 1") && message.contains("NameError"),

@@ -3,6 +3,7 @@
 
 #[path = "suite/collection.rs"]
 mod collection;
+mod common;
 #[path = "suite/edits.rs"]
 mod edits;
 #[path = "suite/endings.rs"]

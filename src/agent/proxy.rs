@@ -50,6 +50,7 @@ impl Proxy {
         hosts: Hosts,
         refused: impl Fn(&str) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        use std::os::fd::AsRawFd;
         use std::os::unix::fs::DirBuilderExt;
         use std::os::unix::fs::PermissionsExt;
         // others see nothing of it: the sandbox's mount begins inside
@@ -58,7 +59,10 @@ impl Proxy {
         let socket = folder.join(SOCKET);
         // a killed worker's
         let _ = std::fs::remove_file(&socket);
-        let listener = UnixListener::bind(&socket)?;
+        // a socket's whole path is bounded by the kernel, and a home may lie deep
+        let open = std::fs::File::open(folder)?;
+        let short = format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd());
+        let listener = UnixListener::bind(short)?;
         // a sandbox runs under another user
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
         let rules = Arc::new(Rules {
@@ -390,11 +394,16 @@ mod tests {
         let hosts = Hosts::new(vec![HostRule::parse(&format!("127.0.0.1:{port}")).unwrap()]);
         let told = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&told);
-        let proxy = Proxy::start(&dir.path().join("proxy"), hosts, move |host| {
+        // a home may lie deeper than a socket's path is long
+        let mut deep = dir.path().to_path_buf();
+        deep.extend(std::iter::repeat_n("folder", 20));
+        let proxy = Proxy::start(&deep, hosts, move |host| {
             keep.lock().unwrap().push(host.to_owned());
         })
         .unwrap();
-        let socket = proxy.folder().join(SOCKET);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(proxy.folder(), &link).unwrap();
+        let socket = link.join(SOCKET);
         let ask = async |text: String| {
             let mut stream = UnixStream::connect(&socket).await.unwrap();
             stream.write_all(text.as_bytes()).await.unwrap();

@@ -169,7 +169,8 @@ pub enum AgentEnd {
     },
     /// The wall limit: what was there is captured and graded (badge `limit`).
     Limit,
-    /// Another limit (memory, processes, disk): captured and graded too.
+    /// Another limit (memory, processes, disk; `sandbox`: its limits could not be watched any more):
+    /// captured and graded too.
     Killed {
         limit: String,
         detail: String,
@@ -193,6 +194,9 @@ impl AgentEnd {
     }
 }
 
+/// The kind of a [`CaptureNote`] that changes the badges.
+pub const HOSTED_SEARCH: &str = "hosted-search";
+
 /// Something of the work tree that is no part of the patch, or is told beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureNote {
@@ -200,7 +204,8 @@ pub struct CaptureNote {
     /// `ignored` (by the project's own rules), `cache` (a build product or cache, by ours),
     /// `large` (beyond what a patch here holds), `outward-link` (a symlink that leads out of the tree;
     /// `detail` has its target), `odd` (a socket, a pipe, a device, a name that no tree may hold); all
-    /// these are no part of the patch. Told beside it: `nested-repository`, `stash`, `commits`.
+    /// these are no part of the patch. Told beside it: `nested-repository`, `stash`, `commits`; of
+    /// the log, [`HOSTED_SEARCH`] (the model's host searched the web, past the list of hosts).
     pub kind: String,
     pub detail: String,
 }

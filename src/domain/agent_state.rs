@@ -1,5 +1,6 @@
 //! The agent's part of a run's state.
 
+use super::agent::HOSTED_SEARCH;
 use super::event::PatchedFile;
 use super::run_state::RunState;
 use super::submission::LogFormat;
@@ -32,7 +33,7 @@ pub struct Captured {
     pub notes: Vec<CaptureNote>,
     /// Where its time ended short: the badge `limit`.
     pub at_limit: bool,
-    /// It could read the network: the badge `could-read-upstream`.
+    /// It could read the network, or its model's host searched it: the badge `could-read-upstream`.
     pub open: bool,
     pub agent_s: f64,
 }
@@ -175,7 +176,8 @@ impl RunState {
                     at_limit: agent
                         .and_then(|a| a.end.as_ref())
                         .is_some_and(AgentEnd::cut_short),
-                    open: agent.is_some_and(|a| a.network == NetworkMode::Open),
+                    open: agent.is_some_and(|a| a.network == NetworkMode::Open)
+                        || notes.iter().any(|note| note.kind == HOSTED_SEARCH),
                     agent_s: agent.and_then(|a| a.duration_s).unwrap_or_default(),
                 });
             }

@@ -104,12 +104,14 @@ impl RunState {
                     log: std::mem::take(&mut self.log),
                     twins: std::mem::take(&mut self.twins),
                     agent: self.agent.take().filter(|agent| {
-                        // its tree is still there, unless the machine went down meanwhile
+                        // its tree is still there, unless the machine went down meanwhile; a run
+                        // that came to an end has put it aside before
+                        let ended = self.exit.is_some();
                         let same = self
                             .started
                             .as_ref()
                             .is_some_and(|before| (&before.host, &before.boot) == (host, boot));
-                        self.captured.is_some() || same && agent.end.is_some()
+                        self.captured.is_some() || (same || ended) && agent.end.is_some()
                     }),
                     captured: self.captured.take(),
                     // until this attempt's is chosen: it decides whether the suites stay

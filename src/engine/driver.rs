@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::frame::{Decoder, FrameError};
-use super::{Message, SandboxEvent};
+use super::{Loss, Message, SandboxEvent};
 
 /// Process 1 enforces the wall limit; this much later it is enforced from outside.
 const WALL_GRACE: Duration = Duration::from_secs(2);
@@ -38,8 +38,17 @@ pub(super) trait Vessel: Send + 'static {
 pub(super) struct Gone {
     /// What it said on standard error.
     pub said: String,
-    /// What ended it from outside, where that is known: not process 1's doing, and not ours.
-    pub fault: Option<String>,
+    /// What ended it, where that was not process 1's doing, and not ours.
+    pub fault: Option<Fault>,
+}
+
+/// What a vessel knows of the end of process 1.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// From outside.
+    Machine(String),
+    /// By the kernel, for the memory of the sandbox alone.
+    Memory(String),
 }
 
 /// From the owner to process 1.
@@ -65,6 +74,8 @@ enum End {
     Asked,
     /// Process 1 closed its output; with the reason that it gave.
     Itself(Option<String>),
+    /// What held process 1 up has failed.
+    Unheld(String),
     Broken(FrameError),
     Wall,
     /// A kill was not answered.
@@ -106,7 +117,8 @@ pub(super) async fn drive<R, W, V>(
     let reason = match ended {
         End::Asked => None,
         End::Itself(None) => Some(Reason::Open(None)),
-        End::Itself(Some(reason)) => Some(Reason::Given(reason)),
+        End::Itself(Some(reason)) => Some(Reason::Given(Loss::Inside(reason))),
+        End::Unheld(reason) => Some(Reason::Given(Loss::Machine(reason))),
         End::Broken(error) => Some(Reason::Open(Some(format!(
             "the sandbox's messages are broken: {error}"
         )))),
@@ -118,7 +130,7 @@ pub(super) async fn drive<R, W, V>(
             };
             // never wait for an owner that does not read
             events.try_send(hit).ok();
-            Some(Reason::Given("wall limit".into()))
+            Some(Reason::Given(Loss::Inside("wall limit".into())))
         }
         End::Deaf => Some(Reason::Open(Some(
             "process 1 did not answer a kill, and everything was killed from outside".into(),
@@ -130,28 +142,32 @@ pub(super) async fn drive<R, W, V>(
     drop(output);
     let asks = matches!(reason, Some(Reason::Open(_)));
     let gone = vessel.gone(END_PATIENCE, asks).await;
+    if let Some(Fault::Memory(detail)) = &gone.fault {
+        let (limit, detail) = ("memory".into(), detail.clone());
+        let hit = SandboxEvent::LimitHit { limit, detail };
+        events.send(hit).await.ok();
+    }
     let reason = reason.map(|reason| reason.told(gone));
     events.send(SandboxEvent::Closed { reason }).await.ok();
 }
 
 /// Why a sandbox ended that was not asked to.
 enum Reason {
-    Given(String),
-    /// A fault from outside explains it better.
+    Given(Loss),
+    /// What the vessel knows explains it better.
     Open(Option<String>),
 }
 
 impl Reason {
-    fn told(self, Gone { said, fault }: Gone) -> String {
-        match self {
-            Self::Given(reason) => reason,
-            Self::Open(reason) => fault.or(reason).unwrap_or_else(|| {
-                if said.is_empty() {
-                    "process 1 ended".into()
-                } else {
-                    format!("process 1 ended: {said}")
-                }
-            }),
+    fn told(self, Gone { said, fault }: Gone) -> Loss {
+        match (self, fault) {
+            (Self::Given(loss), _) => loss,
+            (Self::Open(_), Some(Fault::Machine(why))) => Loss::Machine(why),
+            (Self::Open(_), Some(Fault::Memory(why))) | (Self::Open(Some(why)), None) => {
+                Loss::Inside(why)
+            }
+            (Self::Open(None), None) if said.is_empty() => Loss::Inside("process 1 ended".into()),
+            (Self::Open(None), None) => Loss::Inside(format!("process 1 ended: {said}")),
         }
     }
 }
@@ -260,8 +276,7 @@ async fn pass_events(
                 SandboxEvent::Killed { processes }
             }
             Message::Ending { reason } => return End::Itself(Some(reason)),
-            // what held process 1 up has failed
-            Message::Refused(refusal) => return End::Itself(Some(refusal.message)),
+            Message::Refused(refusal) => return End::Unheld(refusal.message),
             Message::Ready => continue,
         };
         kills.owner_is_slow.store(true, Ordering::Relaxed);

@@ -11,6 +11,7 @@
 //! - [`choice`]: either of them
 
 pub mod choice;
+pub(crate) mod deep;
 pub mod docker;
 mod driver;
 pub mod error;
@@ -25,7 +26,7 @@ pub mod spec;
 pub use choice::Engine;
 pub use error::EngineError;
 pub use protocol::{
-    Begin, Isolation, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
+    Begin, Isolation, Loss, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
     SandboxEvent, Stream,
 };
 pub use sandbox::Sandbox;

@@ -5,13 +5,14 @@
 //! comes back has no set-user-id or set-group-id bit, so that a submission cannot leave a program
 //! behind that lends the worker's rights to whoever starts it; that holds for any worker.
 
-use std::fs::Permissions;
+use std::fs::{Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
 use super::EngineError;
+use super::deep::Walk;
 use super::local::OUTER_ID;
 
 /// Whether a sandbox of this process runs as another user: it is root, and of more than itself (a
@@ -72,28 +73,78 @@ impl Drop for Lent {
     }
 }
 
+/// Everything that can be given is, whatever stands beside it; the first failure is told.
 fn give(root: &Path, uid: u32, gid: u32) -> Result<(), (PathBuf, std::io::Error)> {
-    let mut pending = vec![root.to_owned()];
-    while let Some(path) = pending.pop() {
-        let failed = |source| (path.clone(), source);
-        let metadata = match path.symlink_metadata() {
-            Ok(metadata) => metadata,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && path != root => continue,
-            Err(e) => return Err(failed(e)),
-        };
-        if metadata.is_dir() {
-            for entry in path.read_dir().map_err(failed)? {
-                pending.push(entry.map_err(failed)?.path());
-            }
-        }
-        if (metadata.uid(), metadata.gid()) != (uid, gid) {
-            lchown(&path, Some(uid), Some(gid)).map_err(failed)?;
-        }
-        // after the change of owner, which clears most of them itself
-        if metadata.is_file() && metadata.mode() & 0o6000 != 0 {
-            let plain = Permissions::from_mode(metadata.mode() & 0o1777);
-            std::fs::set_permissions(&path, plain).map_err(failed)?;
-        }
+    let metadata = (root.symlink_metadata()).map_err(|e| (root.to_owned(), e))?;
+    let mut walk = Walk::new(root, true);
+    if let Err(e) = hand_over(root, &metadata, uid, gid) {
+        walk.failed = Some((root.to_owned(), e));
+    }
+    if metadata.is_dir() {
+        walk.all(&mut |path, metadata| hand_over(path, metadata, uid, gid).map(|()| true));
+    }
+    walk.failed.map_or(Ok(()), Err)
+}
+
+fn hand_over(path: &Path, metadata: &Metadata, uid: u32, gid: u32) -> std::io::Result<()> {
+    if (metadata.uid(), metadata.gid()) != (uid, gid) {
+        lchown(path, Some(uid), Some(gid))?;
+    }
+    // after the change of owner, which clears most of them itself
+    if metadata.is_file() && metadata.mode() & 0o6000 != 0 {
+        std::fs::set_permissions(path, Permissions::from_mode(metadata.mode() & 0o1777))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_given_keeps_nothing_else_from_it() {
+        if !drops_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let step = "import os\nfor _ in range(60):\n    os.mkdir('n' * 250)\n    os.chdir('n' * 250)\n\
+                    open('file', 'w').close()";
+        let made = std::process::Command::new("python3")
+            .args(["-c", step])
+            .current_dir(dir.path())
+            .status();
+        assert!(made.unwrap().success());
+        // nobody can own what is on a file system that can be read only
+        let fixed = dir.path().join("fixed");
+        std::fs::create_dir(&fixed).unwrap();
+        let none = None::<&str>;
+        let flags = nix::mount::MsFlags::MS_RDONLY;
+        let mounted = nix::mount::mount(none, &fixed, Some("tmpfs"), flags, none).is_ok();
+        let names = ["a", "z"].map(|name| dir.path().join(name));
+        for name in &names {
+            std::fs::write(name, "").unwrap();
+        }
+        let owned = |by: u32| {
+            let mut others = Vec::new();
+            Walk::new(dir.path(), false).all(&mut |path, metadata| {
+                if metadata.uid() != by {
+                    others.push(path.file_name().unwrap().to_owned());
+                }
+                Ok(true)
+            });
+            others
+        };
+        let given = give(dir.path(), OUTER_ID, OUTER_ID);
+        let left = owned(OUTER_ID);
+        let back = give(dir.path(), geteuid().as_raw(), getegid().as_raw());
+        if mounted {
+            nix::mount::umount(&fixed).unwrap();
+            assert_eq!(given.unwrap_err().0, fixed);
+            assert_eq!(left, ["fixed"]);
+        }
+        // it never was another's
+        assert!(back.is_ok(), "{back:?}");
+        assert!(owned(geteuid().as_raw()).is_empty());
+    }
 }

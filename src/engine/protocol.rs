@@ -165,7 +165,8 @@ pub enum SandboxEvent {
         status: ProcessStatus,
         dropped_bytes: u64,
     },
-    /// A limit of the sandbox was hit ("memory", "processes", "wall"); everything in it was killed.
+    /// A limit of the sandbox was hit ("memory", "processes", "wall"; "sandbox": the limits could
+    /// not be watched any more); everything in it was killed.
     LimitHit {
         limit: String,
         detail: String,
@@ -176,6 +177,26 @@ pub enum SandboxEvent {
     },
     /// The sandbox ended; nothing of it is left. `reason` when that was not asked for.
     Closed {
-        reason: Option<String>,
+        reason: Option<Loss>,
     },
+}
+
+/// Why a sandbox ended that was not asked to, and so who answers for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Loss {
+    /// Seen from outside: somebody removed or killed it, its daemon went away, the machine ran out of
+    /// something. Never the doing of what ran in it.
+    #[error("{0}")]
+    Machine(String),
+    /// Everything else: process 1 was blinded, starved or ended, and only what ran in the sandbox
+    /// was there to do that.
+    #[error("{0}")]
+    Inside(String),
+}
+
+impl Loss {
+    /// For a message.
+    pub fn told(reason: Option<Self>) -> String {
+        reason.map_or_else(|| "without a reason".into(), |loss| loss.to_string())
+    }
 }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::driver::{Gone, Lines, Outgoing, Vessel, drive, read_message};
+use super::driver::{Fault, Gone, Lines, Outgoing, Vessel, drive, read_message};
 use super::frame::{Decoder, FrameError, encode};
 use super::{EngineError, Isolation, Message, ProcessSpec, Refusal, Request, SandboxEvent};
 
@@ -198,7 +198,7 @@ pub(super) struct Shape {
 pub(super) struct Failed {
     pub answer: Answer,
     pub said: String,
-    pub fault: Option<String>,
+    pub fault: Option<Fault>,
 }
 
 pub(super) enum Answer {

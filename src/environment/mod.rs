@@ -14,6 +14,7 @@
 //! [`prepare()`] blocks: call it from a thread that may. Where the environment exists it starts no
 //! process and no container.
 
+mod beside;
 mod certificates;
 mod client;
 mod command;
@@ -41,6 +42,7 @@ mod uv;
 mod uv_build;
 mod workshop;
 
+pub use beside::packages_beside;
 pub use certificates::public_certificates;
 pub use error::EnvironmentError;
 pub use interpreter::{Facts, Package, candidates, facts_of, find};

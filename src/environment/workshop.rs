@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::EnvironmentError;
 use crate::engine::docker::{Docker, Image};
 use crate::engine::{
-    EngineError, Limits, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
+    EngineError, Limits, Loss, Mount, Network, ProcessSpec, ProcessStatus, Sandbox, SandboxEvent,
     SandboxSpec, Stream, User,
 };
 
@@ -156,7 +156,7 @@ impl Workshop {
                 Ok(Some(SandboxEvent::Closed { reason })) => {
                     return Err(EnvironmentError::ContainerEnded {
                         image: self.image.clone(),
-                        reason: reason.unwrap_or_default(),
+                        reason: Loss::told(reason),
                     });
                 }
                 Ok(None) => return Err(failed(EngineError::Ended)),

@@ -60,6 +60,18 @@ pub(super) async fn build(
             "the build did not end within its limit of {} s",
             spec.limit_s
         ))),
+        Ok(Ok(Ok(()))) => taken(ground, tree).await,
         Ok(ended) => ended,
+    }
+}
+
+/// Whether suites can start from what was built: what a submission's build leaves is its own doing.
+async fn taken(ground: &Ground, tree: PathBuf) -> Result<Result<(), String>, Stop> {
+    let trees = Arc::clone(&ground.trees);
+    let taken = tokio::task::spawn_blocking(move || trees.snapshot.import_dir(&tree)).await;
+    match taken.map_err(|e| Stop::Fault(format!("built tree: {e}")))? {
+        Ok(_) => Ok(Ok(())),
+        Err(e) if e.is_the_trees() => Ok(Err(format!("the built tree cannot be taken: {e}"))),
+        Err(e) => Err(Stop::Fault(e.to_string())),
     }
 }

@@ -16,7 +16,7 @@ use crate::catalog::load_task;
 use crate::domain::task::EnvironmentSpec;
 use crate::domain::{EngineKind, Event, Level, Machine, Manifest, Suite, Task};
 use crate::engine::Engine;
-use crate::environment::{self, Environment, Request};
+use crate::environment::{self, Environment, Package, Request};
 use crate::gpu::Equipment;
 use crate::store::{Home, RunDir};
 
@@ -92,6 +92,27 @@ pub async fn prepare(
         reporter,
         gpus,
     })
+}
+
+/// What a sandbox shows beside its environment's packages ([`environment::packages_beside`]).
+pub(super) async fn packages_beside(
+    home: &Home,
+    ground: &Ground,
+    recorder: &Recorder,
+) -> Result<Vec<Package>, Stop> {
+    let stop = StopFlag::default();
+    let spec = ground.task.spec.environment.clone();
+    let mut request = Request::new(spec, &ground.task.dir, home.root());
+    request.stop = Arc::clone(&stop.0);
+    request.builder = ground.chosen.builder();
+    let (environment, recorder) = (ground.environment.clone(), recorder.clone());
+    let found = tokio::task::spawn_blocking(move || {
+        environment::packages_beside(&request, &environment, &|progress| {
+            recorder.say(Level::Info, progress.to_string());
+        })
+    });
+    let found = found.await.map_err(|e| Stop::Fault(e.to_string()))?;
+    found.map_err(|e| Stop::Fault(e.to_string()))
 }
 
 /// Finds or builds an environment, on a thread of its own; its progress is told in the journal.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::error::Stop;
-use crate::engine::{ProcessStatus, Sandbox, SandboxEvent};
+use crate::engine::{Loss, ProcessStatus, Sandbox, SandboxEvent};
 
 /// The end of the output that is told with a failure.
 const TOLD_BYTES: usize = 600;
@@ -47,10 +47,13 @@ pub(super) async fn to_its_end(
             SandboxEvent::LimitHit { limit, detail } => {
                 return Ok(Err(format!("{what} hit its {limit} limit: {detail}")));
             }
+            SandboxEvent::Closed {
+                reason: Some(Loss::Inside(reason)),
+            } => return Ok(Err(format!("{what} ended its sandbox: {reason}"))),
             SandboxEvent::Closed { reason } => {
                 return Err(Stop::Fault(format!(
                     "the sandbox of {what} ended: {}",
-                    reason.unwrap_or_default()
+                    Loss::told(reason)
                 )));
             }
             SandboxEvent::NotStarted { message, .. } => {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::agent::adapter::Redactor;
+use crate::domain::event::PatchedFile;
 use crate::domain::{Event, Level};
 use crate::store::{Journal, StoreError};
 
@@ -15,6 +17,7 @@ pub struct Recorder {
 struct Inner {
     journal: Journal,
     error: Option<StoreError>,
+    secrets: Redactor,
 }
 
 impl Recorder {
@@ -23,12 +26,22 @@ impl Recorder {
             inner: Arc::new(Mutex::new(Inner {
                 journal,
                 error: None,
+                secrets: Redactor::default(),
             })),
         }
     }
 
-    pub fn record(&self, event: Event) {
+    /// From here on the values of passed variables stand in no text that an agent could put them in.
+    pub fn hide(&self, secrets: Redactor) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.secrets = secrets;
+    }
+
+    pub fn record(&self, mut event: Event) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if !inner.secrets.is_idle() {
+            hide(&inner.secrets, &mut event);
+        }
         if inner.error.is_none()
             && let Err(e) = inner.journal.append(event)
         {
@@ -46,5 +59,30 @@ impl Recorder {
     pub fn close(&self) -> Result<(), StoreError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Hosts, paths, and words about them: never the ids of cases, which are compared.
+fn hide(secrets: &Redactor, event: &mut Event) {
+    let clean = |text: &mut String| *text = secrets.text(text);
+    let files = |files: &mut Vec<PatchedFile>| files.iter_mut().for_each(|f| clean(&mut f.path));
+    match event {
+        Event::AgentStarted { hosts, .. } => hosts.iter_mut().for_each(clean),
+        Event::HostRefused { host } => clean(host),
+        Event::Captured {
+            files: all, notes, ..
+        } => {
+            files(all);
+            for note in notes {
+                clean(&mut note.path);
+                clean(&mut note.detail);
+            }
+        }
+        Event::PatchApplied { files: all, .. } => files(all),
+        Event::Restored { path, .. } => clean(path),
+        Event::PatchRefused { message: text, .. }
+        | Event::Fault { message: text, .. }
+        | Event::Log { text, .. } => clean(text),
+        _ => {}
     }
 }

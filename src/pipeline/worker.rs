@@ -13,9 +13,6 @@ use crate::engine::docker::all_gone;
 use crate::environment::remove_tree;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch, random_hex};
 
-/// An agent's tree while the rest of its attempt is removed.
-const ASIDE: &str = "agent-tree-kept";
-
 /// What sandboxes may take to go when a run ends in their middle.
 const ENDING: Duration = Duration::from_secs(10);
 
@@ -29,9 +26,13 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     };
     let manifest = run.manifest()?;
     let before = run.state()?;
-    if let Some(code) = before.exit {
+    if let Some(code) = before.exit
+        && !run.fault_goes_on(&before)
+    {
         return Ok(code);
     }
+    // the end that it had is not its end any more
+    let _ = std::fs::remove_file(run.summary_path());
     let attempt = before.started.as_ref().map_or(1, |s| s.attempt + 1);
     let recorder = Recorder::new(Journal::open(&run.journal_path())?);
     recorder.record(Event::RunStarted {
@@ -52,7 +53,7 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
         put_tree_aside(run, || remove_scratch(run))?;
     } else {
         remove_scratch(run)?;
-        let _ = remove_tree(&run.path().join(ASIDE));
+        let _ = remove_tree(&run.kept_tree_path());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -93,6 +94,7 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
             2
         }
         Err(Stop::Fault(message)) => {
+            keep_tree(run, &recorder);
             recorder.record(Event::Fault {
                 stage: None,
                 message,
@@ -138,13 +140,32 @@ async fn execute(
     }
 }
 
+/// A fault of ours before the capture was made must not cost the agent its work.
+fn keep_tree(run: &RunDir, recorder: &Recorder) {
+    if !run.state().is_ok_and(|state| awaits_capture(&state)) {
+        return;
+    }
+    let (tree, aside) = (agent_tree(&run.scratch_path()), run.kept_tree_path());
+    match std::fs::rename(&tree, &aside) {
+        Ok(()) => recorder.say(
+            Level::Warn,
+            format!(
+                "the agent's tree is kept in {}; `infradev resume {}` captures and grades it",
+                aside.display(),
+                run.id()
+            ),
+        ),
+        Err(e) => recorder.say(Level::Error, format!("{}: {e}", tree.display())),
+    }
+}
+
 /// Calls `clear` with an agent's tree out of its way.
 fn put_tree_aside(
     run: &RunDir,
     clear: impl FnOnce() -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     let tree = agent_tree(&run.scratch_path());
-    let aside = run.path().join(ASIDE);
+    let aside = run.kept_tree_path();
     let moved = |from: &Path, to: &Path| match std::fs::rename(from, to) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(StoreError::Io {
             path: from.to_path_buf(),

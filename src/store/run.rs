@@ -177,6 +177,23 @@ impl RunDir {
         self.path.join("scratch")
     }
 
+    /// An agent's tree that is still to be captured, while the rest of an attempt is removed.
+    pub fn kept_tree_path(&self) -> PathBuf {
+        self.path.join("agent-tree-kept")
+    }
+
+    /// Whether a run can be taken up that ended as a fault of ours: its agent's time is spent, and
+    /// what came of it is here, as a patch or as the tree. Only what comes after is done again.
+    pub fn fault_goes_on(&self, state: &RunState) -> bool {
+        let kept = match (&state.captured, &state.agent) {
+            (Some(_), _) => self.patch_path().is_file(),
+            (None, Some(agent)) => agent.end.is_some() && self.kept_tree_path().is_dir(),
+            (None, None) => false,
+        };
+        // 2 is bad input
+        kept && state.fault.is_some() && state.exit == Some(3)
+    }
+
     /// What a calibration run made.
     pub fn calibration_path(&self) -> PathBuf {
         self.path.join("calibration.json")

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::libc;
+
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     #[error("{path}: {source}", path = .path.display())]
@@ -58,6 +60,28 @@ pub struct Absent {
 }
 
 impl WorkspaceError {
+    /// What lies in the tree that was read is the reason, so that another try would find the same;
+    /// else it may be the machine's trouble.
+    pub fn is_the_trees(&self) -> bool {
+        const MACHINES: [i32; 6] = [
+            libc::EIO,
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::ENOMEM,
+            libc::ENOSPC,
+            libc::ESTALE,
+        ];
+        match self {
+            Self::Io { source, .. } => {
+                !(source.raw_os_error()).is_some_and(|code| MACHINES.contains(&code))
+            }
+            // a name that no tree can hold
+            Self::Git { source, .. } => source.class() == git2::ErrorClass::Tree,
+            Self::OddFile { .. } | Self::BadName { .. } => true,
+            _ => false,
+        }
+    }
+
     pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }

@@ -15,10 +15,11 @@ on_both_engines!(
     a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up,
     a_full_disk_is_a_fault_and_the_run_can_be_taken_up,
     an_agent_that_fills_the_disk_is_stopped_and_graded,
+    an_agent_that_fills_the_disk_without_a_name_is_stopped_and_graded,
     a_worker_killed_while_it_captures_gives_the_agent_no_second_time,
 );
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let from = Instant::now();
     while !holds() {
         assert!(from.elapsed() < Duration::from_secs(300), "never: {what}");
@@ -27,7 +28,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Starts a run and waits until its agent is at work.
-fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
+pub fn at_work(name: &str, engine: &str, more: &[&str]) -> (String, PathBuf) {
     let output = infradev(&home(), &tasks())
         .args([
             "run",
@@ -38,6 +39,7 @@ fn at_work(name: &str, engine: &str) -> (String, PathBuf) {
             engine,
             "--detach",
         ])
+        .args(more)
         .output()
         .unwrap();
     let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -61,7 +63,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
         "mkdir many; for d in $(seq 200); do mkdir many/$d; \
          seq 200 | split -l 1 -a 3 - many/$d/f; done; date +%s%N > when",
     );
-    let (id, run) = at_work(&name, engine);
+    let (id, run) = at_work(&name, engine, &[]);
     until("the agent has ended", || {
         !events(&run, "agent_ended").is_empty()
     });
@@ -93,7 +95,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
     assert!(!run.join("agent-tree-kept").exists());
 }
 
-fn row(id: &str) -> Value {
+pub fn row(id: &str) -> Value {
     let output = infradev(&home(), &tasks())
         .args(["runs", "--json"])
         .output()
@@ -141,7 +143,7 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
             "echo first words; echo '# work' >> tandem/__init__.py; (setsid sleep {mark} &); sleep {mark}; echo last words"
         ),
     );
-    let (id, run) = at_work(&name, engine);
+    let (id, run) = at_work(&name, engine, &[]);
     until("it said something", || {
         std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("first words"))
     });
@@ -230,13 +232,35 @@ fn fills(home: &Path, script: &str) {
 
 /// Else it could choose to be a fault, which no score counts.
 fn an_agent_that_fills_the_disk_is_stopped_and_graded(engine: &str) {
-    let Some((_unmount, small)) = small_home(&format!("filled-{engine}")) else {
+    stopped_for_the_disk(
+        &format!("filled-{engine}"),
+        engine,
+        "for n in $(seq 100); do head -c 5000000 /dev/zero | tr '\\0' x > ~/$n; sleep 0.05; done",
+    );
+}
+
+/// What it takes stands in no folder.
+fn an_agent_that_fills_the_disk_without_a_name_is_stopped_and_graded(engine: &str) {
+    stopped_for_the_disk(
+        &format!("nameless-{engine}"),
+        engine,
+        "cd; python3 -c 'import os, time\n\
+         f = open(\"x\", \"wb\")\n\
+         os.unlink(\"x\")\n\
+         while True:\n\
+         \x20   try: f.write(b\"x\" * 5000000)\n\
+         \x20   except OSError: pass\n\
+         \x20   time.sleep(0.05)'",
+    );
+}
+
+fn stopped_for_the_disk(home: &str, engine: &str, script: &str) {
+    let Some((_unmount, small)) = small_home(home) else {
         return;
     };
     fills(
         &small,
-        "echo '# work' >> tandem/__init__.py; \
-         for n in $(seq 100); do head -c 5000000 /dev/zero | tr '\\0' x > ~/$n; sleep 0.05; done; sleep 60",
+        &format!("echo '# work' >> tandem/__init__.py; {script}; sleep 60"),
     );
     let output = infradev(&small, &tasks())
         .args([
@@ -329,7 +353,7 @@ fn a_container_that_is_taken_away_is_a_fault_and_the_work_is_kept_beside() {
         "taken-away",
         "echo '# half of it' >> tandem/__init__.py; echo begun; sleep 60",
     );
-    let (id, run) = at_work("taken-away", "docker");
+    let (id, run) = at_work("taken-away", "docker", &[]);
     until("it said something", || {
         std::fs::read_to_string(run.join("agent.log")).is_ok_and(|log| log.contains("begun"))
     });

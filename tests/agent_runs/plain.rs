@@ -10,6 +10,8 @@ on_both_engines!(
     the_limit_ends_it_and_what_is_there_is_graded,
     a_secret_is_passed_and_written_nowhere,
     only_named_hosts_are_reached,
+    a_search_by_the_models_host_is_told,
+    an_agent_that_ends_our_relay_hides_nothing,
 );
 
 fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &str) {
@@ -72,18 +74,26 @@ fn the_limit_ends_it_and_what_is_there_is_graded(engine: &str) {
 fn a_secret_is_passed_and_written_nowhere(engine: &str) {
     let name = format!("tells-{engine}");
     let script = toml_text(
-        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there",
+        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there && touch tandem/of_$TEST_AGENT_KEY",
     );
     adapter(
         &name,
         &format!(
-            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"none\"\n[env]\npass = [\"TEST_AGENT_KEY\"]\n"
+            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"${{TEST_AGENT_HOST}}\"]\n[env]\npass = [\"TEST_AGENT_KEY\", \"TEST_AGENT_HOST\"]\n"
         ),
     );
     let secret = "sk-4f1c9d77aa20";
-    let key = [("TEST_AGENT_KEY", secret)];
+    let host = "h-4f1c9d77aa20.example";
+    let key = [("TEST_AGENT_KEY", secret), ("TEST_AGENT_HOST", host)];
     let ran = run_with("dp-buckets", &name, &["--engine", engine], &key);
     assert!(ran.patch().contains("was_there"), "it was passed");
+    let files = |event: &serde_json::Value| event["files"].to_string();
+    for kind in ["captured", "patch_applied"] {
+        let files = files(&ran.events(kind)[0]);
+        assert!(files.contains("tandem/of_[TEST_AGENT_KEY]"), "{files}");
+    }
+    let hosts = ran.events("agent_started")[0]["hosts"].to_string();
+    assert!(hosts.contains("[TEST_AGENT_HOST]"), "{hosts}");
     assert!(
         ran.log().contains("the key is [TEST_AGENT_KEY]"),
         "{}",
@@ -96,14 +106,20 @@ fn a_secret_is_passed_and_written_nowhere(engine: &str) {
                 pending.push(entry.path());
             } else {
                 let bytes = std::fs::read(entry.path()).unwrap();
-                let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
-                assert!(!found, "the secret stands in {}", entry.path().display());
+                for secret in [secret, host] {
+                    let mut windows = bytes.windows(secret.len());
+                    let found = windows.any(|w| w == secret.as_bytes());
+                    // what it writes into a file is its patch, which is never changed
+                    let is_patch = secret != host && entry.file_name() == "submission.patch";
+                    assert!(found == is_patch, "{secret} in {}", entry.path().display());
+                }
             }
         }
     }
     // one that is not set is told before there is a run
     let output = crate::common::infradev(&crate::common::home(), &tasks())
         .args(["run", "dp-buckets", "--agent", &name])
+        .env("TEST_AGENT_HOST", host)
         .env_remove("TEST_AGENT_KEY")
         .output()
         .unwrap();
@@ -169,4 +185,42 @@ except OSError as e:
         "{hosts:?}"
     );
     assert!(!ran.badges().contains(&"could-read-upstream"));
+}
+
+fn a_search_by_the_models_host_is_told(engine: &str) {
+    let log = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"item.completed","item":{"id":"ws_1","type":"web_search","query":"upstream fix"}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}"#,
+    ];
+    let name = format!("searches-{engine}");
+    let script = toml_text(&format!("cat <<'END'\n{}\nEND\n", log.join("\n")));
+    adapter(
+        &name,
+        &format!(
+            "format = \"codex\"\ncommand = [\"/bin/sh\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    assert!(ran.badges().contains(&"could-read-upstream"));
+    let notes = ran.events("captured")[0]["notes"].to_string();
+    assert!(notes.contains("hosted-search"), "{notes}");
+}
+
+fn an_agent_that_ends_our_relay_hides_nothing(engine: &str) {
+    let name = format!("relayless-{engine}");
+    let script = toml_text(
+        "for p in /proc/[0-9]*; do grep -qa '__rela[y]' $p/cmdline && kill -9 ${p#/proc/}; done; sleep 1; (setsid sleep 300.5 &); sleep 0.2",
+    );
+    adapter(
+        &name,
+        &format!(
+            "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
+        ),
+    );
+    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    assert_eq!(ran.events("agent_ended")[0]["killed"], 1);
+    let said = ran.events("log");
+    let told = |e: &serde_json::Value| e["text"].as_str().unwrap().contains("relay");
+    assert!(said.iter().any(told), "{said:?}");
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use infradev::engine::docker::{Docker, DockerUnavailable};
-use infradev::engine::{Access, EngineError, ProcessSpec, ProcessStatus, SandboxEvent};
+use infradev::engine::{Access, EngineError, Loss, ProcessSpec, ProcessStatus, SandboxEvent};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -28,13 +28,15 @@ async fn sleeping(at: &Place, seconds: u32) -> (Box, Vec<Seen>) {
     (sandbox, ours)
 }
 
-/// Waits until it is closed; why.
+/// Waits until it is closed; what others did.
 async fn reason(sandbox: &mut Box) -> String {
     let seen = sandbox
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
         .await;
     match seen.last() {
-        Some(SandboxEvent::Closed { reason: Some(why) }) => why.clone(),
+        Some(SandboxEvent::Closed {
+            reason: Some(Loss::Machine(why)),
+        }) => why.clone(),
         _ => panic!("{seen:?}"),
     }
 }
@@ -138,7 +140,7 @@ async fn a_process_that_the_kernel_kills_for_its_memory_has_hit_the_limit() {
 }
 
 #[tokio::test]
-async fn a_container_that_the_kernel_kills_for_its_memory_is_named() {
+async fn a_container_that_the_kernel_kills_for_its_memory_has_hit_the_limit() {
     let Some(at) = Place::docker().await else {
         return;
     };
@@ -148,8 +150,20 @@ async fn a_container_that_the_kernel_kills_for_its_memory_is_named() {
     let first = ours.last().unwrap().0;
     std::fs::write(format!("/proc/{first}/oom_score_adj"), "1000").unwrap();
     write(&go.path().join("go"), "");
-    let why = reason(&mut sandbox).await;
-    assert!(why.contains("out of memory"), "{why}");
+    let seen = sandbox
+        .until(|e| matches!(e, SandboxEvent::Closed { .. }))
+        .await;
+    let hit = |e: &SandboxEvent| matches!(e, SandboxEvent::LimitHit { limit, detail } if limit == "memory" && detail.contains("process 1"));
+    assert!(seen.iter().any(hit), "{seen:?}");
+    assert!(
+        matches!(
+            seen.last(),
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Inside(_))
+            })
+        ),
+        "{seen:?}"
+    );
     wait_until_gone(&ours, Duration::ZERO).await;
     at.is_empty().await;
 }

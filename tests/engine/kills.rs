@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use infradev::engine::SandboxEvent;
+use infradev::engine::{Loss, SandboxEvent};
 
 use crate::house::{Box, Place, WORKER, python, shell};
 use crate::seen::{Seen, wait_until_gone};
@@ -152,7 +152,12 @@ async fn a_killed_supervisor_takes_everything_with_it(at: &Place) {
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
         .await;
     assert!(
-        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        matches!(
+            seen.last(),
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Machine(_))
+            })
+        ),
         "{seen:?}"
     );
     wait_until_gone(&ours, Duration::from_secs(1)).await;
@@ -181,7 +186,12 @@ async fn a_kill_that_process_1_does_not_answer_comes_from_outside(at: &Place) {
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
         .await;
     assert!(
-        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        matches!(
+            seen.last(),
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Inside(_))
+            })
+        ),
         "{seen:?}"
     );
     wait_until_gone(&ours, Duration::ZERO).await;

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use infradev::engine::{ProcessStatus, SandboxEvent, Stream};
+use infradev::engine::{Loss, ProcessStatus, SandboxEvent, Stream};
 
+use crate::common::blind;
 use crate::house::{Box, Place, process, python, shell};
+use crate::seen::wait_until_gone;
 
 /// Runs until a limit is hit and gives its name; then the sandbox still works and is empty.
 async fn hit(sandbox: &mut Box, id: u32) -> String {
@@ -229,24 +231,60 @@ async fn a_file_over_its_limit_is_not_written(at: &Place) {
     assert_eq!(ran.succeeded().out(), "EFBIG\n");
 }
 
-async fn blinding_the_watcher_ends_the_sandbox(at: &Place) {
+async fn process_1_cannot_be_blinded_or_starved_from_inside(at: &Place) {
     let mut sandbox = at.start(at.spec()).await;
-    // the same user may lower the limits of process 1; without descriptors it sees nothing
-    sandbox
-        .sandbox
-        .spawn(python(
+    // the kernel would let the same user do all of it
+    let ran = sandbox
+        .run(python(
             1,
-            "import resource, time\nresource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))\n\
-             time.sleep(600)",
+            "import errno, os, resource, signal\n\
+             def no(call, *args):\n\
+             \x20   try: call(*args)\n\
+             \x20   except PermissionError: return\n\
+             \x20   print(call, args)\n\
+             no(resource.prlimit, 1, resource.RLIMIT_NOFILE, (0, 0))\n\
+             no(os.setpriority, os.PRIO_PROCESS, 1, 19)\n\
+             no(os.setpriority, os.PRIO_USER, 0, 19)\n\
+             no(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))\n\
+             no(os.sched_setaffinity, 1, os.sched_getaffinity(0))\n\
+             for own in (0, os.getpid()):\n\
+             \x20   resource.prlimit(own, resource.RLIMIT_NOFILE, (99, 99))\n\
+             \x20   os.setpriority(os.PRIO_PROCESS, own, 3)\n\
+             \x20   os.sched_setscheduler(own, os.SCHED_IDLE, os.sched_param(0))\n\
+             print('done')",
         ))
-        .unwrap();
+        .await;
+    assert_eq!(ran.succeeded().out(), "done\n");
+    assert_eq!(sandbox.kill_all().await, 0);
+    sandbox.sandbox.close().await;
+}
+
+/// Whatever way there is past the filter: the sandbox is over, and not by the machine's doing.
+async fn a_blind_process_1_is_the_end_and_the_doing_of_what_runs(at: &Place) {
+    let mut sandbox = at.start(at.spec()).await;
+    let script = "sleep 641 & echo up; sleep 641";
+    sandbox.sandbox.spawn(shell(1, script)).unwrap();
+    let ours = at.whole_sandbox("sleep 641").await;
+    let init = ours.iter().find(|p| p.1.contains("__init")).unwrap().0;
+    blind(init);
     let seen = sandbox
         .until(|e| matches!(e, SandboxEvent::Closed { .. }))
         .await;
+    let hit =
+        |e: &SandboxEvent| matches!(e, SandboxEvent::LimitHit { limit, .. } if limit == "sandbox");
+    assert!(seen.iter().any(hit), "{seen:?}");
+    let ended = |e: &SandboxEvent| matches!(e, SandboxEvent::Exited { id: 1, .. });
+    assert!(seen.iter().any(ended), "{seen:?}");
     assert!(
-        matches!(seen.last(), Some(SandboxEvent::Closed { reason: Some(_) })),
+        matches!(
+            seen.last(),
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Inside(_))
+            })
+        ),
         "{seen:?}"
     );
+    wait_until_gone(&ours, Duration::ZERO).await;
 }
 
 crate::house::both!(
@@ -259,5 +297,6 @@ crate::house::both!(
     memory_shared_by_many_counts_once,
     scratch_that_is_mapped_counts_once,
     a_file_over_its_limit_is_not_written,
-    blinding_the_watcher_ends_the_sandbox,
+    process_1_cannot_be_blinded_or_starved_from_inside,
+    a_blind_process_1_is_the_end_and_the_doing_of_what_runs,
 );

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use infradev::domain::{Event, Outcome, Phase};
 
+use crate::common::{blind, process_1_of};
 use crate::house::{GRACE, House};
 use Outcome::{Error, Failed, Passed};
 
@@ -267,6 +268,38 @@ def test_after(): pass
 }
 
 /// Only ever in namespaces of its own (the tests refuse another engine) with a process limit.
+/// Blinded from outside here; from inside there may be a way past the filter.
+#[test]
+fn a_blind_process_1_is_the_error_of_the_case_that_ran() {
+    let house = House::new(&[(
+        "test_b.py",
+        r#"
+import subprocess
+def test_before(): pass
+def test_blinds(): subprocess.run(["sleep", "33.0041"])
+def test_after(): pass
+"#,
+    )]);
+    let blinds = std::thread::spawn(|| {
+        for _ in 0..3000 {
+            if let Some(pid) = process_1_of("sleep 33.0041") {
+                blind(pid);
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    });
+    let ran = house.run();
+    assert!(blinds.join().unwrap());
+    ran.assert(&[
+        ("test_before", Passed),
+        ("test_blinds", Error),
+        ("test_after", Passed),
+    ]);
+    assert!(ran.message("test_blinds").contains("cannot be watched"));
+}
+
 #[test]
 fn a_fork_bomb_is_stopped() {
     let mut house = House::new(&[(

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use infradev::workspace::Snapshot;
+use infradev::workspace::{Origin, Snapshot};
 use proptest::prelude::*;
 
 use crate::bench::{Bench, note};
@@ -205,17 +205,82 @@ fn what_no_patch_can_hold_is_told() {
 #[test]
 fn what_was_left_without_rights_is_captured() {
     let bench = Bench::new(&base());
-    bench.put(&[("shut/in/file", "f\n"), ("secret", "s\n")]);
-    for path in ["secret", "edited", "shut/in", "shut"] {
-        let none = fs::Permissions::from_mode(0o000);
-        fs::set_permissions(bench.work.join(path), none).unwrap();
+    bench.put(&[
+        ("shut/in/file", "f\n"),
+        ("secret", "s\n"),
+        ("listed/in/file", "f\n"),
+    ]);
+    symlink("in/file", bench.work.join("listed/link")).unwrap();
+    for (path, mode) in [
+        ("secret", 0o000),
+        ("edited", 0o000),
+        ("shut/in", 0o000),
+        ("shut", 0o000),
+        // its entries and their kinds can be read, and nothing of them
+        ("listed", 0o400),
+    ] {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(bench.work.join(path), mode).unwrap();
     }
     let captured = bench.base.capture(&bench.work, bench.base.tree()).unwrap();
-    assert_eq!(Bench::brief(&captured), ["A secret", "A shut/in/file"]);
+    assert_eq!(
+        Bench::brief(&captured),
+        [
+            "A listed/in/file",
+            "A listed/link",
+            "A secret",
+            "A shut/in/file"
+        ]
+    );
     for path in ["shut", "shut/in"] {
         let all = fs::Permissions::from_mode(0o700);
         fs::set_permissions(bench.work.join(path), all).unwrap();
     }
+}
+
+/// Longer than any path that the kernel takes: it can be made step by step.
+#[test]
+fn what_cannot_be_read_is_told() {
+    let bench = Bench::new(&base());
+    bench.put(&[("edited", "2\n"), ("long/ok", "o\n")]);
+    let name = "n".repeat(250);
+    let step = "import os, sys\nos.chdir('long')\nfor _ in range(16):\n\
+                \x20   os.mkdir(sys.argv[1])\n    os.chdir(sys.argv[1])\nopen('f' * 60, 'w').close()";
+    let made = std::process::Command::new("python3")
+        .args(["-c", step, &name])
+        .current_dir(&bench.work)
+        .status();
+    assert!(made.unwrap().success());
+    let captured = bench.base.capture(&bench.work, bench.base.tree()).unwrap();
+    assert_eq!(Bench::brief(&captured), ["M edited", "A long/ok"]);
+    let notes = &captured.notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0].kind, "odd");
+    assert!(notes[0].detail.contains("cannot be read"), "{notes:?}");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_with_a_submodule_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repo, work) = (dir.path().join("repo"), dir.path().join("work"));
+    write(&repo, &files(&[("libs/own.py", "o\n"), ("kept", "k\n")]));
+    git(&repo, &["init", "-q"]).unwrap();
+    git(&repo, &["add", "-A"]).unwrap();
+    let module = format!("160000,{},libs/module", "1".repeat(40));
+    git(&repo, &["update-index", "--add", "--cacheinfo", &module]).unwrap();
+    git(&repo, &["commit", "-qm", "base"]).unwrap();
+    let commit = git(&repo, &["rev-parse", "HEAD"]).unwrap();
+    let commit = String::from_utf8(commit).unwrap();
+    let origin = Origin::here(&repo);
+    let base = Snapshot::from_git(&origin, commit.trim(), &[], &dir.path().join("store")).unwrap();
+    base.agent_repository(base.tree(), &work).unwrap();
+    fs::remove_dir_all(work.join("libs")).unwrap();
+    write(&work, &files(&[("libs", "a file\n"), ("kept", "mine\n")]));
+    let captured = base.capture(&work, base.tree()).unwrap();
+    assert_eq!(Bench::brief(&captured), ["M kept", "D libs/own.py"]);
+    let odd = note(&captured, "libs");
+    assert_eq!(odd.kind, "odd");
+    assert!(odd.detail.contains("a file and a folder"), "{odd:?}");
 }
 
 /// Root reads everything: the test above proves something as another user only.

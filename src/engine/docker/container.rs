@@ -10,11 +10,13 @@ use tokio::time::{Instant, sleep, timeout};
 use super::call::{is_missing, one_line, refusal, within};
 use super::held::Held;
 use super::{Docker, by_hand};
-use crate::engine::driver::{Gone, Vessel};
+use crate::engine::driver::{Fault, Gone, Vessel};
 use crate::engine::ownership::Lent;
 
 /// What the daemon may take to say what became of a container.
 const LOOK_PATIENCE: Duration = Duration::from_secs(5);
+/// What passes between the end of a container's streams and the daemon's word that it has ended.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(3);
 /// What removing it may take, with a restart of the daemon meanwhile. What is not removed by then
 /// is left to whoever reaps.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(15);
@@ -76,21 +78,38 @@ impl Container {
         self.give_back().await;
     }
 
-    /// What ended it from outside, as far as can be told before we end it ourselves.
-    async fn fault(&self) -> Option<String> {
-        let looked = self.docker.client.inspect_container(self.id(), None);
-        match within(LOOK_PATIENCE, looked).await {
-            Ok(Ok(inspected)) => verdict(&inspected.state.unwrap_or_default()),
-            Ok(Err(error)) if is_missing(&error) => Some(REMOVED.into()),
-            Ok(Err(error)) => match self.docker.reachable().await {
-                Err(unavailable) => Some(format!("the container engine went away: {unavailable}")),
-                Ok(()) if refusal(&error).is_some() => None,
-                Ok(()) => Some("the container engine was restarted while the container ran".into()),
-            },
-            Err(_) => Some(format!(
-                "the container engine hangs: it said nothing about the container for {} s",
-                LOOK_PATIENCE.as_secs()
-            )),
+    /// What ended it, as far as can be told before we end it ourselves. `silent`: its streams are
+    /// closed.
+    async fn fault(&self, silent: bool) -> Option<Fault> {
+        let until = Instant::now() + SETTLE_PATIENCE;
+        let machine = |why: String| Some(Fault::Machine(why));
+        loop {
+            let looked = self.docker.client.inspect_container(self.id(), None);
+            return match within(LOOK_PATIENCE, looked).await {
+                Ok(Ok(inspected)) => {
+                    let state = inspected.state.unwrap_or_default();
+                    if silent && state.running == Some(true) {
+                        if Instant::now() < until {
+                            sleep(Duration::from_millis(20)).await;
+                            continue;
+                        }
+                        return machine("the container engine dropped its streams".into());
+                    }
+                    verdict(&state)
+                }
+                Ok(Err(error)) if is_missing(&error) => machine(REMOVED.into()),
+                Ok(Err(error)) => match self.docker.reachable().await {
+                    Err(gone) => machine(format!("the container engine went away: {gone}")),
+                    Ok(()) if refusal(&error).is_some() => None,
+                    Ok(()) => {
+                        machine("the container engine was restarted while the container ran".into())
+                    }
+                },
+                Err(_) => machine(format!(
+                    "the container engine hangs: it said nothing about the container for {} s",
+                    LOOK_PATIENCE.as_secs()
+                )),
+            };
         }
     }
 
@@ -154,11 +173,16 @@ impl Vessel for Container {
         let mut ended = None;
         if let Some(said) = &mut said {
             ended = timeout(patience, &mut *said).await.ok();
-            if ended.is_none() {
-                self.kill_by_hand().await;
-            }
         }
-        let fault = if asks { self.fault().await } else { None };
+        // before a kill of ours, which would look like somebody's
+        let fault = if asks {
+            self.fault(ended.is_some()).await
+        } else {
+            None
+        };
+        if said.is_some() && ended.is_none() {
+            self.kill_by_hand().await;
+        }
         self.remove().await;
         if let (None, Some(said)) = (&ended, &mut said) {
             ended = timeout(Duration::from_secs(1), &mut *said).await.ok();
@@ -200,7 +224,11 @@ async fn remove_lost(docker: Docker, held: Option<Held>, id: Option<String>) {
 }
 
 /// Who ended a container, by how it ended.
-fn verdict(state: &ContainerState) -> Option<String> {
+fn verdict(state: &ContainerState) -> Option<Fault> {
+    let machine = |why: String| Some(Fault::Machine(why));
+    if state.paused == Some(true) {
+        return machine("the container was paused by someone else while it ran".into());
+    }
     if state.running == Some(true) {
         return None;
     }
@@ -209,20 +237,24 @@ fn verdict(state: &ContainerState) -> Option<String> {
         ContainerStateStatusEnum::DEAD,
     ];
     if state.status.is_some_and(|status| going.contains(&status)) {
-        return Some(REMOVED.into());
+        return machine(REMOVED.into());
     }
     let error = state.error.as_deref().unwrap_or("");
     if error.contains("no space left on device") {
-        return Some(format!(
+        return machine(format!(
             "no space is left on the disk of the container engine: {error}"
         ));
     }
     match (state.oom_killed, state.exit_code) {
-        (Some(true), Some(KILLED)) => Some(
-            "the kernel killed the container: it was out of memory, beyond all its limits".into(),
-        ),
-        (_, Some(KILLED)) => Some("the container was killed by someone else while it ran".into()),
-        _ if !error.is_empty() => Some(format!("the container engine: {}", one_line(error))),
+        // what took the memory is in the container: its group is its own
+        (Some(true), Some(KILLED)) => Some(Fault::Memory(
+            "the kernel killed process 1: the sandbox was out of memory, beyond all its limits"
+                .into(),
+        )),
+        (_, Some(KILLED)) => {
+            machine("the container was killed by someone else while it ran".into())
+        }
+        _ if !error.is_empty() => machine(format!("the container engine: {}", one_line(error))),
         _ => None,
     }
 }

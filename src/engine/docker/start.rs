@@ -11,6 +11,7 @@ use super::call::{is_missing, refusal};
 use super::container::Container;
 use super::streams::take_apart;
 use super::{CPU_IMAGE, Docker, body, mounts};
+use crate::engine::driver::Fault;
 use crate::engine::frame::encode;
 use crate::engine::local::OUTER_ID;
 use crate::engine::ownership::{Lent, drops_root};
@@ -231,7 +232,7 @@ fn explain(image: &str, failed: Failed) -> EngineError {
         Answer::Silent => EngineError::Start {
             step: "setting up".into(),
             message: match fault {
-                Some(fault) => fault,
+                Some(Fault::Machine(why) | Fault::Memory(why)) => why,
                 None if said.is_empty() => "it ended without a word".into(),
                 None => said,
             },

@@ -22,7 +22,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
 use super::super::frame::Decoder;
-use super::super::{Begin, Message, ProcessStatus, Request, Stream};
+use super::super::{Begin, Isolation, Message, ProcessStatus, Request, Stream};
 use super::filter;
 use super::inbox::{read_begin, take};
 use super::outbox::Outbox;
@@ -121,7 +121,10 @@ impl Init {
             if self.out.flush(output).is_err() {
                 return Ok(End::Closed);
             }
-            let (has_input, streams) = self.wait(input, output, ended)?;
+            let (has_input, streams) = match self.wait(input, output, ended) {
+                Ok(waited) => waited,
+                Err(error) => return Ok(self.blind(&error)),
+            };
             for (id, stream) in streams {
                 if let Some(process) = self.processes.get_mut(&id) {
                     process.pump(stream, self.begin.limits.output_bytes, &mut self.out);
@@ -202,15 +205,7 @@ impl Init {
 
     /// Whether anything may be running.
     fn watching(&self) -> bool {
-        // ECHILD is the only sure sign that nothing is left below us
-        !self.processes.is_empty()
-            || !matches!(
-                waitid(
-                    Id::All,
-                    WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT
-                ),
-                Err(Errno::ECHILD)
-            )
+        !self.processes.is_empty() || has_children()
     }
 
     fn obey(&mut self, decoder: &mut Decoder) -> Option<End> {
@@ -308,10 +303,18 @@ impl Init {
         loop {
             let tasks = match list(isolation) {
                 Ok(tasks) => tasks,
-                Err(error) => {
+                // without a list, one call still reaches all of them, and the last one's end is seen
+                Err(_) if isolation == Isolation::Namespaces && has_children() => {
+                    if Instant::now() > until {
+                        return Err("processes cannot be killed".into());
+                    }
                     kill_each(isolation, &[]);
-                    return Err(format!("looking for processes: {error}"));
+                    std::thread::sleep(pause);
+                    self.reap();
+                    continue;
                 }
+                Err(_) if isolation == Isolation::Namespaces => Vec::new(),
+                Err(error) => return Err(format!("looking for processes: {error}")),
             };
             seen.extend(tasks.iter().map(|t| t.pid));
             if tasks.is_empty() {
@@ -346,11 +349,17 @@ impl Init {
         match found {
             Ok(None) => None,
             Ok(Some(hit)) => self.hit(hit),
-            // somebody inside may have taken our descriptors away: blind is the same as over
-            Err(error) => Some(End::Because(format!(
-                "the limits cannot be watched: {error}"
-            ))),
+            Err(error) => Some(self.blind(&error)),
         }
+    }
+
+    /// Somebody inside may have taken our descriptors away: blind is the same as over.
+    fn blind(&mut self, error: &io::Error) -> End {
+        let reason = format!("the limits cannot be watched: {error}");
+        let detail = reason.clone();
+        let limit = "sandbox";
+        self.hit(Hit { limit, detail });
+        End::Because(reason)
     }
 
     /// Before the ends of those that were killed.
@@ -372,4 +381,10 @@ impl Init {
         self.drain();
         killed.err().map(End::Because)
     }
+}
+
+/// ECHILD is the only sure sign that nothing is left below us.
+fn has_children() -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    !matches!(waitid(Id::All, flags), Err(Errno::ECHILD))
 }

@@ -1,6 +1,7 @@
 //! The worker's side of a local sandbox: start `__sandbox`, hold its streams, see it end.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::driver::{Gone, Vessel};
+use super::super::driver::{Fault, Gone, Vessel};
 use super::super::frame::encode;
 use super::super::ownership::Lent;
 use super::super::sandbox::{Answer, Failed, Shape};
@@ -20,6 +21,7 @@ use super::super::{
     User,
 };
 use super::probe;
+use super::supervisor::KILLED_OUTSIDE;
 
 /// What standard error of the set-up is kept of.
 const STDERR_MAX: u64 = 64 << 10;
@@ -145,6 +147,7 @@ async fn start(setup: &Setup) -> Result<Sandbox, EngineError> {
         child,
         said: tokio::spawn(listen(stderr)),
         lent,
+        isolation: setup.isolation,
     };
     let shape = Shape {
         isolation: setup.isolation,
@@ -244,16 +247,24 @@ struct Supervisor {
     child: Child,
     said: JoinHandle<String>,
     lent: Option<Lent>,
+    isolation: Isolation,
 }
 
 impl Vessel for Supervisor {
     async fn gone(mut self, patience: Duration, _asks: bool) -> Gone {
         // its input is closed by now: it ends the sandbox, by force after a moment, and then itself
-        if timeout(patience, self.child.wait()).await.is_err() {
+        let ended = timeout(patience, self.child.wait()).await;
+        if ended.is_err() {
             // what it holds dies with it: hakoniwa's process, process 1, and so the namespace
             self.child.start_kill().ok();
             self.child.wait().await.ok();
         }
+        // nothing inside reaches `__sandbox`, or could kill process 1
+        let fault = ended.ok().and_then(Result::ok).and_then(|status| {
+            let killed = status.code() == Some(KILLED_OUTSIDE.into()) || status.signal().is_some();
+            (killed && self.isolation == Isolation::Namespaces)
+                .then(|| Fault::Machine("the sandbox was killed from outside".into()))
+        });
         // the stream ends when the last process that holds it is gone: process 1 among them
         let said = match timeout(Duration::from_secs(5), &mut self.said).await {
             Ok(Ok(said)) => said,
@@ -262,6 +273,6 @@ impl Vessel for Supervisor {
         if let Some(lent) = self.lent.take() {
             tokio::task::spawn_blocking(move || drop(lent)).await.ok();
         }
-        Gone { said, fault: None }
+        Gone { said, fault }
     }
 }

@@ -25,6 +25,10 @@ use super::{INIT_PATH, root, sys};
 
 /// After the worker's end of the stream is gone, process 1 has this long to end by itself.
 const ORPHAN_PATIENCE: Duration = Duration::from_millis(300);
+/// 128 and the number of SIGKILL.
+const KILLED: i32 = 137;
+/// The code of `__sandbox` where something outside (the machine, short of memory) killed process 1.
+pub(super) const KILLED_OUTSIDE: u8 = 86;
 
 /// The hidden subcommand `__sandbox`.
 pub fn supervisor_main() -> ExitCode {
@@ -45,7 +49,7 @@ pub fn supervisor_main() -> ExitCode {
         };
     }
     match run(&setup) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(refusal) => refuse(refusal),
     }
 }
@@ -57,7 +61,7 @@ fn drop_root_if_any() -> Result<(), Refusal> {
     Ok(())
 }
 
-fn run(setup: &Setup) -> Result<(), Refusal> {
+fn run(setup: &Setup) -> Result<ExitCode, Refusal> {
     let Staged { root, binds, links } = stage(setup)?;
     let mut container = root::container(&root, &setup.spec.limits, setup.spec.network);
     for (target, staged, bind) in &binds {
@@ -73,7 +77,7 @@ fn run(setup: &Setup) -> Result<(), Refusal> {
         .spawn()
         .map_err(|e| refusal("entering the sandbox", e.to_string()))?;
     if wait_or_orphaned(&mut child)? {
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let status = child
         .wait()
@@ -86,7 +90,11 @@ fn run(setup: &Setup) -> Result<(), Refusal> {
         }
         return Err(refusal);
     }
-    Ok(())
+    // nothing inside can send process 1 this signal
+    Ok(match status.code {
+        KILLED => ExitCode::from(KILLED_OUTSIDE),
+        _ => ExitCode::SUCCESS,
+    })
 }
 
 /// Runs as process 1, with all its capabilities inside the sandbox and everything mounted: closes

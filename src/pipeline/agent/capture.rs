@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::agent::adapter::Redactor;
+use crate::agent::trace::hosted_searches;
+use crate::domain::agent::HOSTED_SEARCH;
 use crate::domain::agent_state::Captured;
 use crate::domain::event::PatchedFile;
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, Level, hex};
+use crate::domain::{CaptureNote, Event, Level, NetworkMode, hex};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::recorder::Recorder;
@@ -21,17 +22,9 @@ use crate::workspace::Capture;
 const PARTIAL: &str = "partial.patch";
 
 /// Makes the patch and puts it where every run has the patch that is graded.
-pub(super) async fn capture(
-    ground: &Ground,
-    tree: &Path,
-    secrets: &Redactor,
-    recorder: &Recorder,
-) -> Result<(), Stop> {
+pub(super) async fn capture(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<(), Stop> {
     let mut made = make(ground, tree).await?;
-    for note in &mut made.notes {
-        note.path = secrets.text(&note.path);
-        note.detail = secrets.text(&note.detail);
-    }
+    made.notes.extend(searches(ground)?);
     let sha256 = hex(&Sha256::digest(&made.patch));
     write(&ground.run.patch_path(), &made.patch)?;
     recorder.record(Event::Captured {
@@ -46,6 +39,25 @@ pub(super) async fn capture(
         more_notes: made.more_notes,
     });
     Ok(())
+}
+
+/// An agent that may reach its model's host only, whose host searched the web for it.
+fn searches(ground: &Ground) -> Result<Option<CaptureNote>, Stop> {
+    let Some(agent) = ground.run.state()?.agent else {
+        return Ok(None);
+    };
+    let path = ground.run.agent_log_path();
+    let found = match std::fs::File::open(&path) {
+        Ok(log) if agent.network == NetworkMode::AllowList => {
+            hosted_searches(log, agent.format).unwrap_or_default()
+        }
+        _ => 0,
+    };
+    Ok((found > 0).then(|| CaptureNote {
+        path: "agent.log".into(),
+        kind: HOSTED_SEARCH.into(),
+        detail: format!("its model's host searched the web, {found} times"),
+    }))
 }
 
 /// After a fault: what is there is kept beside, and said.

@@ -3,13 +3,25 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-/// Folders below one another that are followed.
-const DEEPEST: usize = 200;
+use tokio::sync::mpsc;
+
+use crate::engine::deep::Walk;
+
 /// Entries that are looked at; a tree of more is counted in part.
 const MOST_ENTRIES: usize = 2_000_000;
 /// Less than this is as good as full: the run's journal and the capture need some.
 const RESERVE: u64 = 1 << 30;
+/// Between two looks at the free space, which cost next to nothing.
+const LOOK: Duration = Duration::from_millis(50);
+/// Between two counts of what stands in the folders.
+const COUNT: Duration = Duration::from_secs(3);
+/// What had no name is free when the last process that held it is gone; the kernel may take a moment.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// The folders that an agent writes, and what it may take in them.
 pub(super) struct Disk {
@@ -21,11 +33,29 @@ pub(super) struct Disk {
     before: u64,
 }
 
+/// Why an agent has to be stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// It took more than it may.
+    Limit(String),
+    /// Most of what there was is gone; who took it is [`Disk::blamed`]'s to say.
+    Full,
+}
+
+/// Ends the threads that watch with itself.
+pub(super) struct Guard(Arc<AtomicBool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Disk {
     pub(super) fn watch(roots: Vec<PathBuf>, limit: u64) -> Self {
         let space = roots.first().and_then(|root| space(root));
         Self {
-            before: roots.iter().map(|root| used(root)).sum(),
+            before: roots.iter().map(|root| used(root, false, &never())).sum(),
             limit,
             free: space.map(|(free, _)| free),
             reserve: space.map_or(RESERVE, |(_, all)| RESERVE.min(all / 20)),
@@ -33,30 +63,99 @@ impl Disk {
         }
     }
 
-    /// Cheap: whether a look is due at once.
-    pub(super) fn low(&self) -> bool {
-        let free = self.roots.first().and_then(|root| space(root));
-        free.is_some_and(|(free, _)| free < self.reserve)
+    /// Watches on threads of their own, so that no count of anything makes it blind.
+    pub(super) fn guard(this: &Arc<Self>) -> (Guard, mpsc::Receiver<Over>) {
+        let (say, over) = mpsc::channel(2);
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads: [fn(&Self, &AtomicBool) -> Option<Over>; 2] = [Self::fills, Self::grows];
+        for watch in threads {
+            let (disk, stop, say) = (Arc::clone(this), Arc::clone(&stop), say.clone());
+            tokio::task::spawn_blocking(move || {
+                if let Some(over) = watch(&disk, &stop) {
+                    let _ = say.try_send(over);
+                }
+            });
+        }
+        (Guard(stop), over)
     }
 
-    /// What to say of an agent that has to be stopped: it took more than it may, or most of what
-    /// there was. A disk that others filled is not its doing.
-    pub(super) fn over(&self) -> Option<String> {
-        let took =
-            (self.roots.iter().map(|root| used(root)).sum::<u64>()).saturating_sub(self.before);
-        let mib = |bytes: u64| bytes >> 20;
-        if took > self.limit {
-            return Some(format!("{} MiB of {} MiB", mib(took), mib(self.limit)));
+    /// Looks at the free space until it is gone.
+    fn fills(&self, stop: &AtomicBool) -> Option<Over> {
+        while !stop.load(Ordering::Relaxed) {
+            if self.full() {
+                return Some(Over::Full);
+            }
+            sleep(LOOK);
         }
-        let most = self.free.is_some_and(|free| took > free / 2);
-        (most && self.low()).then(|| {
-            format!(
-                "{} MiB, and less than {} MiB are left",
-                mib(took),
-                mib(self.reserve)
-            )
-        })
+        None
     }
+
+    /// Counts until it is over the limit.
+    fn grows(&self, stop: &AtomicBool) -> Option<Over> {
+        while !stop.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            let took = self.took(false, stop);
+            if took > self.limit {
+                return Some(Over::Limit(self.over(took)));
+            }
+            // at most a twentieth of a core
+            let until = begun + (begun.elapsed() * 20).max(COUNT);
+            while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+                sleep(LOOK);
+            }
+        }
+        None
+    }
+
+    /// Most of what there was when it began is gone, and little is left.
+    fn full(&self) -> bool {
+        let now = self.roots.first().and_then(|root| space(root));
+        let (Some(began), Some((now, _))) = (self.free, now) else {
+            return false;
+        };
+        now < self.reserve && began.saturating_sub(now) > began / 2
+    }
+
+    fn took(&self, rights: bool, stop: &AtomicBool) -> u64 {
+        let used = self.roots.iter().map(|root| used(root, rights, stop));
+        used.sum::<u64>().saturating_sub(self.before)
+    }
+
+    fn over(&self, took: u64) -> String {
+        format!("{} MiB of {} MiB", took >> 20, self.limit >> 20)
+    }
+
+    /// What an agent has done that was stopped because the disk was full, once nothing of it runs;
+    /// else, what the matter is with a disk that others filled.
+    pub(super) fn blamed(&self) -> Result<String, String> {
+        let took = self.took(true, &never());
+        let left = self.reserve >> 20;
+        if took > self.limit {
+            return Ok(self.over(took));
+        }
+        if self.free.is_some_and(|began| took > began / 2) {
+            let took = took >> 20;
+            return Ok(format!("{took} MiB, and less than {left} MiB were left"));
+        }
+        // what has no name in any folder goes with the processes that hold it
+        let until = Instant::now() + SETTLE;
+        while Instant::now() < until {
+            if !self.full() {
+                return Ok(format!(
+                    "less than {left} MiB were left until its processes were ended"
+                ));
+            }
+            sleep(LOOK);
+        }
+        Err(format!(
+            "No space left on the disk of the run, of which its agent took {} MiB",
+            took >> 20
+        ))
+    }
+}
+
+fn never() -> AtomicBool {
+    AtomicBool::new(false)
 }
 
 /// Free bytes for us, and all bytes, of the file system.
@@ -67,26 +166,15 @@ fn space(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Allocated bytes below `root`; links are not followed, and what cannot be read is nothing.
-fn used(root: &Path) -> u64 {
-    let mut left = MOST_ENTRIES;
-    let mut folders = vec![(root.to_path_buf(), 0)];
-    let mut bytes = 0;
-    while let Some((folder, depth)) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if left == 0 {
-                return bytes;
-            }
-            left -= 1;
-            // of a file with many names, each is counted: a limit may be reached early
-            let Ok(metadata) = entry.metadata() else {
-                continue;
-            };
-            bytes += metadata.blocks() * 512;
-            if metadata.is_dir() && depth < DEEPEST {
-                folders.push((entry.path(), depth + 1));
-            }
-        }
-    }
+/// `rights`: what its owner may not read is given the right, which is for when nothing runs there.
+fn used(root: &Path, rights: bool, stop: &AtomicBool) -> u64 {
+    let (mut left, mut bytes) = (MOST_ENTRIES, 0);
+    Walk::new(root, rights).all(&mut |_, metadata| {
+        // of a file with many names, each is counted: a limit may be reached early
+        bytes += metadata.blocks() * 512;
+        left -= 1;
+        Ok(left > 0 && !stop.load(Ordering::Relaxed))
+    });
     bytes
 }
 
@@ -103,13 +191,17 @@ mod tests {
         std::fs::write(dir.path().join("base"), vec![1; 3 << 20]).unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
         let disk = Disk::watch(vec![dir.path().into()], 2 << 20);
-        assert_eq!(disk.over(), None);
-        std::fs::create_dir(dir.path().join("sub")).unwrap();
-        std::fs::write(dir.path().join("sub/new"), vec![1; 3 << 20]).unwrap();
-        assert_eq!(disk.over().unwrap(), "3 MiB of 2 MiB");
+        assert_eq!(disk.took(false, &never()), 0);
+        let mut deep = dir.path().to_path_buf();
+        deep.extend(std::iter::repeat_n("d", 300));
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("new"), vec![1; 3 << 20]).unwrap();
+        let over = disk.grows(&never());
+        assert!(matches!(over, Some(Over::Limit(_))), "{over:?}");
+        assert!(disk.blamed().unwrap().ends_with("of 2 MiB"));
         // a hole is no byte
-        let hole = std::fs::File::create(dir.path().join("sub/new")).unwrap();
+        let hole = std::fs::File::create(deep.join("new")).unwrap();
         hole.set_len(1 << 40).unwrap();
-        assert_eq!(disk.over(), None);
+        assert!(disk.took(false, &never()) < 2 << 20);
     }
 }

@@ -22,15 +22,12 @@ use crate::domain::{AgentOrder, AgentSpec, Event, Level, NetworkMode, Stage, Sub
 use crate::environment::{self, Package, remove_tree};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
-use crate::pipeline::ground::Ground;
+use crate::pipeline::ground::{Ground, packages_beside};
 use crate::pipeline::recorder::Recorder;
-use crate::store::{Home, RunDir, random_hex};
+use crate::store::{Home, RunDir};
 
 /// What is kept of an agent's other words.
 const ASIDE_BYTES: u64 = 64 << 20;
-
-/// Longest path of a folder that a socket is made in.
-const LONGEST_FOLDER: usize = 90;
 
 /// Seconds of the agent's part.
 pub(in crate::pipeline) struct Took {
@@ -46,6 +43,11 @@ pub(in crate::pipeline) async fn agent_part(
     kept: &RunState,
     recorder: &Recorder,
 ) -> Result<Took, Stop> {
+    let agent = read(&ground.run.agent_path())?;
+    let passed = Passed::resolve(&agent, |name| std::env::var_os(name));
+    if let Ok(passed) = &passed {
+        recorder.hide(Redactor::new(passed));
+    }
     if let Some(captured) = still_there(&ground.run, kept) {
         recorder.say(
             Level::Info,
@@ -56,10 +58,8 @@ pub(in crate::pipeline) async fn agent_part(
             capture: 0.0,
         });
     }
-    let agent = read(&ground.run.agent_path())?;
-    let passed = Passed::resolve(&agent, |name| std::env::var_os(name)).map_err(input)?;
+    let passed = passed.map_err(input)?;
     let tree = agent_tree(&ground.scratch);
-    let secrets = Redactor::new(&passed);
     if awaits_capture(kept) && tree.is_dir() {
         recorder.say(
             Level::Info,
@@ -71,7 +71,7 @@ pub(in crate::pipeline) async fn agent_part(
                 .as_ref()
                 .and_then(|a| a.duration_s)
                 .unwrap_or(0.0),
-            capture: captured(ground, &tree, &secrets, recorder).await?,
+            capture: captured(ground, &tree, recorder).await?,
         });
     }
     let timer = Timer::start(recorder, Stage::Agent, Subject::Submission);
@@ -84,19 +84,14 @@ pub(in crate::pipeline) async fn agent_part(
     clear_away(agent_folders(&ground.scratch)).await;
     Ok(Took {
         agent: timer.stop(),
-        capture: captured(ground, &tree, &secrets, recorder).await?,
+        capture: captured(ground, &tree, recorder).await?,
     })
 }
 
 /// The stage `capture`, in seconds.
-async fn captured(
-    ground: &Ground,
-    tree: &Path,
-    secrets: &Redactor,
-    recorder: &Recorder,
-) -> Result<f64, Stop> {
+async fn captured(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<f64, Stop> {
     let timer = Timer::start(recorder, Stage::Capture, Subject::Submission);
-    capture(ground, tree, secrets, recorder).await?;
+    capture(ground, tree, recorder).await?;
     clear_away([tree.to_path_buf()]).await;
     Ok(timer.stop())
 }
@@ -141,6 +136,10 @@ async fn work(
     lay(ground, tree).await?;
     let own = &ground.environment.packages;
     leaks("the environment", own, network, tree)?;
+    if network != NetworkMode::Open {
+        let beside = packages_beside(home, ground, recorder).await?;
+        leaks("the system around it", &beside, network, tree)?;
+    }
     let installed = install(home, ground, agent, recorder).await?;
     leaks(
         "the agent's installation",
@@ -162,11 +161,10 @@ async fn work(
     };
     let proxy = match network {
         NetworkMode::AllowList => {
-            let folder = proxy_folder(ground)?;
+            let folder = ground.scratch.join("proxy");
             let recorder = recorder.clone();
-            let secrets = Redactor::new(passed);
             let refused = move |host: &str| {
-                let host = secrets.text(host);
+                let host = host.to_owned();
                 recorder.record(Event::HostRefused { host });
             };
             let proxy = Proxy::start(&folder, hosts.clone(), refused);
@@ -216,22 +214,12 @@ fn leaks(what: &str, packages: &[Package], network: NetworkMode, tree: &Path) ->
         None => Ok(()),
         Some(held) => Err(Stop::Input(format!(
             "{what} holds {} {}, the task's own project ({}): an agent could read another release of \
-             it; take it out of the requirements",
+             it; take it out of there",
             held.package.name,
             held.package.version,
             held.named_in.display()
         ))),
     }
-}
-
-/// A socket's whole path is bounded by the kernel, and a home may lie deep.
-fn proxy_folder(ground: &Ground) -> Result<PathBuf, Stop> {
-    let own = ground.scratch.join("proxy");
-    if own.as_os_str().len() <= LONGEST_FOLDER {
-        return Ok(own);
-    }
-    let name = random_hex::<8>().map_err(|e| Stop::Fault(format!("no randomness: {e}")))?;
-    Ok(std::env::temp_dir().join(format!("infradev-{name}")))
 }
 
 /// The adapter as it was when the run was made.

@@ -32,7 +32,7 @@ const OUT: &str = "/infradev/out";
 const PROMPT: &str = "/infradev/prompt.md";
 const PROXY: &str = "/infradev/proxy";
 const RECORDING: &str = "/infradev/recording";
-const RELAY: u32 = 1;
+pub(super) const RELAY: u32 = 1;
 /// The proxy's port on the sandbox's loopback.
 const PROXY_PORT: u16 = 3128;
 

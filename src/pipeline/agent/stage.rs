@@ -1,5 +1,6 @@
 //! The agent at work: its own copy of base, its prompt, its limits, and what it says meanwhile.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,13 +10,14 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use super::changes::{Changes, Counts};
+use super::disk::{Disk, Over};
 use super::log::LogWriter;
 use super::rollout;
-use super::site::Site;
+use super::site::{RELAY, Site};
 use super::trajectory::{Follower, Trajectory};
 use crate::agent::adapter::Redactor;
-use crate::domain::{AgentEnd, Event};
-use crate::engine::{ProcessStatus, Sandbox, SandboxEvent, Stream};
+use crate::domain::{AgentEnd, Event, Level};
+use crate::engine::{Loss, ProcessStatus, Sandbox, SandboxEvent, Stream};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::recorder::Recorder;
@@ -29,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Between two counts of what changed in the tree; a count that takes long makes them rarer.
 const COUNT: Duration = Duration::from_secs(3);
 /// A sandbox that is asked to kill everything answers within this time, or is ended from outside.
-const KILL_PATIENCE: Duration = Duration::from_secs(30);
+const KILL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is kept of an agent's words.
 pub(super) struct Ears {
@@ -115,22 +117,34 @@ pub(super) async fn at_work(
     recorder: &Recorder,
 ) -> Result<(), Stop> {
     let since = Instant::now();
-    let (counter, over) = Counter::start(ground, site, changes, recorder);
-    let heard = listen(site, &mut sandbox, &mut ears, over, since + limit).await;
+    let counter = Counter::start(ground, site, changes, recorder);
+    let (guard, over) = Disk::guard(&site.disk);
+    let mut ours = Helpers::new(site.helpers, recorder);
+    let heard = listen(
+        site,
+        &mut sandbox,
+        &mut ears,
+        &mut ours,
+        over,
+        since + limit,
+    )
+    .await;
     let duration_s = since.elapsed().as_secs_f64();
     let cleared = match heard {
-        Ok(end) => clear(
-            &mut sandbox,
-            &mut ears,
-            matches!(&end, AgentEnd::Limit) || of_disk(&end),
-            site.helpers,
-        )
-        .await
-        .map(|killed| (end, killed)),
+        Ok(heard) => clear(&mut sandbox, &mut ears, &mut ours, &heard)
+            .await
+            .map(|killed| (heard, killed)),
         Err(stop) => Err(stop),
     };
     sandbox.close().await;
+    drop(guard);
     counter.stop().await;
+    // nothing of it runs now
+    let cleared = match cleared {
+        Ok((Heard::End { end, .. }, killed)) => Ok((end, killed)),
+        Ok((Heard::Full, killed)) => full(&site.disk).await.map(|end| (end, killed)),
+        Err(stop) => Err(stop),
+    };
     let finished = ears.finish().await.map_err(fault);
     // why the log could not be kept, before what came of it
     let (log_bytes, dropped_bytes) = finished?;
@@ -145,9 +159,64 @@ pub(super) async fn at_work(
     Ok(())
 }
 
-/// We end it then; the sandbox's own limits have ended it already.
-fn of_disk(end: &AgentEnd) -> bool {
-    matches!(end, AgentEnd::Killed { limit, .. } if limit == DISK)
+/// What is known of an agent's time when we hear no more.
+enum Heard {
+    End {
+        end: AgentEnd,
+        /// It runs still: ending it is ours.
+        alive: bool,
+    },
+    /// The disk is full; by whose doing shows when nothing of the agent runs any more.
+    Full,
+}
+
+impl Heard {
+    fn ended(end: AgentEnd) -> Self {
+        Self::End { end, alive: false }
+    }
+
+    fn stopped(end: AgentEnd) -> Self {
+        Self::End { end, alive: true }
+    }
+}
+
+/// Our own processes beside the agent's, which it may have ended.
+struct Helpers<'a> {
+    alive: u32,
+    recorder: &'a Recorder,
+}
+
+impl<'a> Helpers<'a> {
+    fn new(alive: u32, recorder: &'a Recorder) -> Self {
+        Self { alive, recorder }
+    }
+
+    /// `stopped`: by us.
+    fn hear(&mut self, event: &SandboxEvent, stopped: bool) {
+        if let SandboxEvent::Exited {
+            id: RELAY, status, ..
+        } = event
+            && !stopped
+        {
+            self.alive = self.alive.saturating_sub(1);
+            let text = format!("the relay to the proxy ended before the agent: {status:?}");
+            self.recorder.say(Level::Warn, text);
+        }
+    }
+}
+
+/// Whether the agent filled the disk: by what stands in its folders, or by what went with its
+/// processes. As a fault it would escape its score.
+async fn full(disk: &Arc<Disk>) -> Result<AgentEnd, Stop> {
+    let disk = Arc::clone(disk);
+    let blamed = tokio::task::spawn_blocking(move || disk.blamed()).await;
+    match blamed.map_err(|e| Stop::Fault(format!("the disk: {e}")))? {
+        Ok(detail) => Ok(AgentEnd::Killed {
+            limit: DISK.into(),
+            detail,
+        }),
+        Err(why) => Err(Stop::Fault(why)),
+    }
 }
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` wants it
@@ -160,9 +229,10 @@ async fn listen(
     site: &Site,
     sandbox: &mut Sandbox,
     ears: &mut Ears,
-    mut over: mpsc::Receiver<String>,
+    ours: &mut Helpers<'_>,
+    mut over: mpsc::Receiver<Over>,
     until: Instant,
-) -> Result<AgentEnd, Stop> {
+) -> Result<Heard, Stop> {
     let look = sleep_until((Instant::now() + LOOK).into());
     tokio::pin!(look);
     let deadline = sleep_until(until.into());
@@ -171,10 +241,11 @@ async fn listen(
     let end = loop {
         let event = tokio::select! {
             event = sandbox.next() => event,
-            () = &mut deadline => break AgentEnd::Limit,
-            Some(detail) = over.recv() => {
-                break AgentEnd::Killed { limit: DISK.into(), detail };
-            }
+            () = &mut deadline => break Heard::stopped(AgentEnd::Limit),
+            Some(over) = over.recv() => break match over {
+                Over::Limit(detail) => Heard::stopped(AgentEnd::Killed { limit: DISK.into(), detail }),
+                Over::Full => Heard::Full,
+            },
             () = &mut look => {
                 if ears.deaf() {
                     return Err(Stop::Fault("the agent's log cannot be kept".into()));
@@ -183,21 +254,25 @@ async fn listen(
                 continue;
             }
         };
+        if let Some(event) = &event {
+            ours.hear(event, hit.is_some());
+        }
         match event {
             Some(SandboxEvent::Output {
                 id: AGENT,
                 stream,
                 bytes,
-            }) => {
-                ears.hear(stream, &bytes).map_err(fault)?;
-            }
+            }) => match ears.hear(stream, &bytes) {
+                Err(e) if e.kind() == ErrorKind::StorageFull => break Heard::Full,
+                heard => heard.map_err(fault)?,
+            },
             Some(SandboxEvent::Exited {
                 id: AGENT, status, ..
             }) => {
-                break hit.take().unwrap_or(match status {
+                break Heard::ended(hit.take().unwrap_or(match status {
                     ProcessStatus::Exited(code) => AgentEnd::Exited { code },
                     ProcessStatus::Signaled(signal) => AgentEnd::Signaled { signal },
-                });
+                }));
             }
             Some(SandboxEvent::NotStarted { id: AGENT, message }) => {
                 return Err(Stop::Input(format!(
@@ -209,17 +284,23 @@ async fn listen(
                 // everything was killed: its end comes next
                 hit = Some(AgentEnd::Killed { limit, detail });
             }
-            Some(SandboxEvent::Closed { reason }) => {
-                return Err(Stop::Fault(format!(
-                    "the agent's sandbox ended: {}",
-                    reason.unwrap_or_else(|| "without a reason".into())
-                )));
+            // its own doing: as a fault it would escape its score
+            Some(SandboxEvent::Closed {
+                reason: Some(Loss::Inside(detail)),
+            }) => {
+                let limit = "sandbox".into();
+                break Heard::ended(hit.unwrap_or(AgentEnd::Killed { limit, detail }));
             }
-            None => return Err(Stop::Fault("the agent's sandbox ended".into())),
+            Some(SandboxEvent::Closed { reason }) => return Err(lost(reason)),
+            None => return Err(lost(None)),
             Some(_) => {}
         }
     };
     Ok(end)
+}
+
+fn lost(reason: Option<Loss>) -> Stop {
+    Stop::Fault(format!("the agent's sandbox ended: {}", Loss::told(reason)))
 }
 
 /// Kills what is left and hears what it had still to say: how many there were beside the agent's
@@ -227,29 +308,42 @@ async fn listen(
 async fn clear(
     sandbox: &mut Sandbox,
     ears: &mut Ears,
-    agent_alive: bool,
-    helpers: u32,
+    ours: &mut Helpers<'_>,
+    heard: &Heard,
 ) -> Result<u32, Stop> {
-    let lost = |why: &str| Stop::Fault(format!("the agent's sandbox ended: {why}"));
-    if sandbox.kill_all().is_err() {
-        return Err(lost("it could not be cleared"));
-    }
+    let agent_alive = !matches!(heard, Heard::End { alive: false, .. });
+    // where it has ended, that is what comes next
+    sandbox.kill_all().ok();
     let until = tokio::time::Instant::now() + KILL_PATIENCE;
     loop {
-        match tokio::time::timeout_at(until, sandbox.next()).await {
+        let event = tokio::time::timeout_at(until, sandbox.next()).await;
+        if let Ok(Some(event)) = &event {
+            // those that we kill end before the answer
+            ours.hear(event, true);
+        }
+        match event {
             Ok(Some(SandboxEvent::Killed { processes })) => {
-                return Ok(processes.saturating_sub(helpers + u32::from(agent_alive)));
+                let own = ours.alive + u32::from(agent_alive);
+                return Ok(processes.saturating_sub(own));
             }
             Ok(Some(SandboxEvent::Output {
                 id: AGENT,
                 stream,
                 bytes,
-            })) => ears.hear(stream, &bytes).map_err(fault)?,
+            })) => match ears.hear(stream, &bytes) {
+                Err(e) if e.kind() == ErrorKind::StorageFull && matches!(heard, Heard::Full) => {}
+                heard => heard.map_err(fault)?,
+            },
+            // nothing of it is left, and nobody counted
+            Ok(
+                None
+                | Some(SandboxEvent::Closed {
+                    reason: Some(Loss::Inside(_)),
+                }),
+            ) => return Ok(0),
             // what took it away may have taken the agent's time as well
-            Ok(Some(SandboxEvent::Closed { reason })) => {
-                return Err(lost(&reason.unwrap_or_default()));
-            }
-            Ok(None) | Err(_) => return Err(lost("it did not answer")),
+            Ok(Some(SandboxEvent::Closed { reason })) => return Err(lost(reason)),
+            Err(_) => return Err(Stop::Fault("the agent's sandbox does not end".into())),
             Ok(Some(_)) => {}
         }
     }
@@ -262,15 +356,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Also tells, once, that the agent takes too much disk.
-    fn start(
-        ground: &Ground,
-        site: &Site,
-        mut changes: Changes,
-        recorder: &Recorder,
-    ) -> (Self, mpsc::Receiver<String>) {
-        let (too_much, over) = mpsc::channel(1);
-        let disk = Arc::clone(&site.disk);
+    fn start(ground: &Ground, site: &Site, mut changes: Changes, recorder: &Recorder) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (trees, recorder) = (Arc::clone(&ground.trees), recorder.clone());
         let (stopped, home) = (Arc::clone(&stop), site.home.clone());
@@ -287,9 +373,6 @@ impl Counter {
                         deleted: counts.deleted,
                     });
                 }
-                if let Some(detail) = disk.over() {
-                    let _ = too_much.try_send(detail);
-                }
                 let usage = rollout::tokens(&home);
                 if let Some(usage) = usage.filter(|_| usage != used) {
                     used = Some(usage);
@@ -299,20 +382,13 @@ impl Counter {
                 let until = begun + (begun.elapsed() * 20).max(COUNT);
                 while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(50));
-                    if disk.low() {
-                        if let Some(detail) = disk.over() {
-                            let _ = too_much.try_send(detail);
-                        }
-                        std::thread::sleep(Duration::from_millis(200));
-                    }
                 }
             }
         });
-        let counter = Self {
+        Self {
             stop,
             thread: Some(thread),
-        };
-        (counter, over)
+        }
     }
 
     async fn stop(mut self) {

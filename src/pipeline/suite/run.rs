@@ -13,7 +13,7 @@ use super::spec::{Sandboxes, SuiteError, SuiteOutcome, SuiteRun};
 use super::tally::{Plan, Tally};
 use crate::domain::case::CaseDetail;
 use crate::domain::{CaseResult, Event, Level, Outcome, Phase};
-use crate::engine::{Sandbox, SandboxEvent, Stream};
+use crate::engine::{EngineError, Loss, Sandbox, SandboxEvent, Stream};
 
 /// A kill that is not answered by then has failed: the sandbox is given up.
 const KILL_PATIENCE: Duration = Duration::from_secs(3);
@@ -135,7 +135,9 @@ impl<S: FnMut(Event)> Running<'_, S> {
             if self.groups > 1 {
                 self.files.note(rank, &format!("group {}", self.groups))?;
             }
-            sandbox.spawn(spec)?;
+            // what ended it is heard next
+            let spawned = sandbox.spawn(spec);
+            spawned.or_else(|e| matches!(e, EngineError::Ended).then_some(()).ok_or(e))?;
         }
         let mut ending = self.listen(&mut sandbox, &mut group, first).await?;
         let suite_over = self.now() >= self.run.limit;
@@ -204,19 +206,15 @@ impl<S: FnMut(Event)> Running<'_, S> {
             (rank < self.run.ranks as usize).then_some(rank)
         };
         match event {
-            SandboxEvent::Output { id, stream, bytes } => {
-                let Some(rank) = rank_of(id) else {
-                    return Ok(Heard::Nothing);
-                };
-                match stream {
-                    Stream::Channel => group.channel(rank, &bytes, now),
-                    Stream::Stdout => self.files.output(rank, &bytes)?,
-                    Stream::Stderr => {
-                        group.ranks[rank].said_on_stderr(&bytes);
-                        self.files.output(rank, &bytes)?;
-                    }
+            SandboxEvent::Output { id, stream, bytes } => match (rank_of(id), stream) {
+                (None, _) => {}
+                (Some(rank), Stream::Channel) => group.channel(rank, &bytes, now),
+                (Some(rank), Stream::Stdout) => self.files.output(rank, &bytes)?,
+                (Some(rank), Stream::Stderr) => {
+                    group.ranks[rank].said_on_stderr(&bytes);
+                    self.files.output(rank, &bytes)?;
                 }
-            }
+            },
             SandboxEvent::Exited {
                 id,
                 status,
@@ -244,9 +242,14 @@ impl<S: FnMut(Event)> Running<'_, S> {
                 return Ok(Heard::End(group.cut_short(outcome, reason)));
             }
             SandboxEvent::Killed { processes } => return Ok(Heard::Killed(processes)),
+            SandboxEvent::Closed {
+                reason: Some(Loss::Inside(reason)),
+            } => {
+                let reason = format!("the sandbox was ended from inside: {reason}");
+                return Ok(Heard::End(group.cut_short(Outcome::Error, reason)));
+            }
             SandboxEvent::Closed { reason } => {
-                let reason = reason.unwrap_or_else(|| "without a reason".into());
-                return Err(SuiteError::SandboxDied(reason));
+                return Err(SuiteError::SandboxDied(Loss::told(reason)));
             }
             SandboxEvent::Truncated { id, .. } => {
                 if let Some(rank) = rank_of(id) {

@@ -10,7 +10,8 @@ use super::super::tree::{Edit, EditError, edit_tree, find};
 use super::notes::Notes;
 use crate::diff::patch::show;
 
-/// The tree of the edits, from which those are taken that lead a symlink outside.
+/// The tree of the edits, from which those are taken that lead a symlink outside or have no place
+/// beside what stays of base.
 ///
 /// A way back to base's version can lead another of base's symlinks outside, so it is looked again
 /// until none does: at most as often as base has symlinks on all ways together, as whatever an agent
@@ -22,7 +23,17 @@ pub(super) fn inside(
     notes: &mut Notes,
 ) -> Result<Oid, EditError> {
     loop {
-        let id = edit_tree(repo, Some(base), edits)?;
+        let id = match edit_tree(repo, Some(base), edits) {
+            // what base has there stays: a submodule, whose files are no business of a patch
+            Err(EditError::Conflict { path, why })
+                if matches!(edits.get(&path), Some(Edit::Put { .. })) =>
+            {
+                notes.add(&path, "odd", format!("left out: {why}"));
+                edits.remove(&path);
+                continue;
+            }
+            made => made?,
+        };
         let tree = repo.find_tree(id)?;
         let found = escapes(repo, base, &tree)?;
         if found.is_empty() {

@@ -42,16 +42,11 @@ pub(super) fn whole(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Workspace
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
-/// The entries of a folder.
+/// The entries of a folder. One that can be listed and not entered would fail at what is in it, so
+/// the rights come first.
 pub(super) fn entries(dir: &Path) -> Result<Vec<(OsString, Option<Kind>)>, WorkspaceError> {
-    match list(dir) {
-        // a folder that can be listed and not entered fails at what is in it
-        Err(WorkspaceError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-            allow(dir, 0o700);
-            list(dir)
-        }
-        found => found,
-    }
+    allow(dir, 0o700);
+    list(dir)
 }
 
 /// Again with the right to read, where a file of ours was left without.
@@ -71,6 +66,8 @@ fn allow(path: &Path, bits: u32) {
         && !meta.is_symlink()
     {
         let mode = meta.permissions().mode() & 0o7777;
-        fs::set_permissions(path, Permissions::from_mode(mode | bits)).ok();
+        if mode & bits != bits {
+            fs::set_permissions(path, Permissions::from_mode(mode | bits)).ok();
+        }
     }
 }

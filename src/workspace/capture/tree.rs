@@ -114,7 +114,16 @@ impl<'a> Walk<'a> {
             _ => Rules::default(),
         };
         self.rules.push(rules);
-        let found = entries(&dir)?;
+        let found = entries(&dir);
+        // nothing is known of a work tree that cannot be listed itself
+        let Some(found) = (if path.is_empty() {
+            Some(found?)
+        } else {
+            self.or_told(path, found)?
+        }) else {
+            self.rules.pop();
+            return Ok(());
+        };
         if let Some(tree) = base {
             let there = |name: &[u8]| {
                 found
@@ -148,6 +157,27 @@ impl<'a> Walk<'a> {
         }
         self.rules.pop();
         Ok(())
+    }
+
+    /// An entry that cannot be read is told, and base's version stays: what an agent left is never a
+    /// fault.
+    fn or_told<T>(
+        &mut self,
+        path: &[u8],
+        read: Result<T, WorkspaceError>,
+    ) -> Result<Option<T>, WorkspaceError> {
+        match read {
+            Err(error) if error.is_the_trees() => {
+                let why = match error {
+                    WorkspaceError::Io { source, .. } => source.to_string(),
+                    other => other.to_string(),
+                };
+                let detail = format!("left out: it cannot be read: {why}");
+                self.notes.add(path, "odd", detail);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
     }
 
     fn rules_of(&self, id: Oid, folder: &[u8]) -> Result<Rules, WorkspaceError> {
@@ -287,13 +317,15 @@ impl<'a> Walk<'a> {
         base: Option<(i32, Oid)>,
     ) -> Result<(), WorkspaceError> {
         let full = self.work.join(OsStr::from_bytes(path));
-        let meta = fs::symlink_metadata(&full).map_err(WorkspaceError::io(&full))?;
-        self.candidates.push(Candidate {
-            path: path.to_vec(),
-            kind,
-            bytes: meta.len(),
-            base,
-        });
+        let meta = fs::symlink_metadata(&full).map_err(WorkspaceError::io(&full));
+        if let Some(meta) = self.or_told(path, meta)? {
+            self.candidates.push(Candidate {
+                path: path.to_vec(),
+                kind,
+                bytes: meta.len(),
+                base,
+            });
+        }
         Ok(())
     }
 
@@ -356,13 +388,17 @@ impl<'a> Walk<'a> {
 
     fn read(&mut self, candidate: Candidate) -> Result<(), WorkspaceError> {
         let full = self.work.join(OsStr::from_bytes(&candidate.path));
-        let bytes = if candidate.kind == Kind::Link {
-            content(&full, candidate.kind)?
-        } else if let Some(bytes) = whole(&full, MOST_BYTES)? {
-            bytes
-        } else {
-            self.too_large(&candidate);
-            return Ok(());
+        let read = match candidate.kind {
+            Kind::Link => content(&full, candidate.kind).map(Some),
+            _ => whole(&full, MOST_BYTES),
+        };
+        let bytes = match self.or_told(&candidate.path, read)? {
+            Some(Some(bytes)) => bytes,
+            Some(None) => {
+                self.too_large(&candidate);
+                return Ok(());
+            }
+            None => return Ok(()),
         };
         let mode = candidate.kind.mode();
         let id = Oid::hash_object(ObjectType::Blob, &bytes).map_err(self.git())?;
