@@ -1,5 +1,6 @@
-//! PURE: from outcomes to a verdict (METHOD.md section 6).
+//! PURE: from outcomes to a verdict, and from verdicts to figures (METHOD.md section 6).
 
-mod score;
+pub mod score;
+mod verdict;
 
-pub use score::{JUDGE_VERSION, Observed, judge};
+pub use verdict::{JUDGE_VERSION, Observed, judge};

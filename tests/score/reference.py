@@ -52,6 +52,7 @@ class State:
         self.suites = {}  # (subject, suite) -> {"cases": {id: outcome}, "finished": bool}
         self.twins, self.disagreed, self.keys = {}, set(), {}
         self.engine = self.agent = self.captured = self.started = None
+        self.maker = {}  # the agent that was started last
         self.clear()
         try:
             with open(path, "rb") as file:
@@ -104,7 +105,8 @@ class State:
         elif kind == "agent_started":
             self.forget()
             self.captured = None
-            self.agent = {k: e.get(k) for k in ("agent", "model", "network", "prompt")}
+            self.agent = {"network": e["network"]}
+            self.maker = e
         elif kind == "agent_ended" and self.agent is not None:
             self.agent["end"] = e["end"]["how"]
         elif kind == "captured":
@@ -194,8 +196,8 @@ def configuration(store, folder, manifest, state):
             other = os.path.join(store.home, "runs", source["run"])
             manifest = read_json(os.path.join(other, "manifest.json")) or {}
             state = State(os.path.join(other, "journal.jsonl"))
-        order, agent = manifest.get("agent") or {}, state.agent or {}
-        known["model"] = agent.get("model") or order.get("model")
+        order = manifest.get("agent") or {}
+        known["model"] = state.maker.get("model") or order.get("model")
         known["prompt"] = order.get("prompt")
     return tuple(known[k] for k in ("model", "agent", "effort", "prompt", "skill"))
 
