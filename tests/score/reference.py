@@ -16,6 +16,15 @@ from fractions import Fraction
 
 SUITES = ("official", "probes")
 REFUSED = ("empty", "missing", "apply", "build", "environment")
+BADGES = (
+    "limit",
+    "uncalibrated",
+    "unprobed",
+    "unisolated",
+    "suspect",
+    "could-read-upstream",
+    "extended",
+)
 DIMENSIONS = ("area", "repository", "kind", "gpus")
 Z = 1.959963984540054  # 97.5 % of the normal distribution
 
@@ -186,7 +195,9 @@ def configuration(store, folder, manifest, state):
         path = os.path.join(
             manifest["task_dir"], "submissions", source["name"], "submission.toml"
         )
-        if os.path.isfile(path):
+        # a folder without task.toml is no task
+        task = os.path.join(manifest["task_dir"], "task.toml")
+        if os.path.isfile(task) and os.path.isfile(path):
             found = plain_toml(path)
             for key in ("model", "agent", "effort"):
                 known[key] = found.get(key)
@@ -198,7 +209,7 @@ def configuration(store, folder, manifest, state):
             state = State(os.path.join(other, "journal.jsonl"))
         order = manifest.get("agent") or {}
         known["model"] = state.maker.get("model") or order.get("model")
-        known["prompt"] = order.get("prompt")
+        known["prompt"] = state.maker.get("prompt") or order.get("prompt")
     return tuple(known[k] for k in ("model", "agent", "effort", "prompt", "skill"))
 
 
@@ -641,7 +652,7 @@ def score(home, weights=None):
                 "probes": r["suites"].get("probes"),
                 "joint": r["joint"],
                 "resolved_pooled": r["union"],
-                "badges": sorted(r["badges"]),
+                "badges": sorted(r["badges"], key=BADGES.index),
             }
             for r in counted
         ],

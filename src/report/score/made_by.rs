@@ -47,30 +47,35 @@ pub(super) fn made_by(
             let mut maker = unknown(format!("run {by}"));
             maker.configuration.agent = Some(name.clone());
             if *by == manifest.run {
-                worked(&mut maker, manifest, records);
-            } else if let Some(other) = beside(run, &by.0)
-                && let Ok(theirs) = other.manifest()
-            {
+                worked(&mut maker, Some(manifest), records);
+            } else if let Some(other) = beside(run, &by.0) {
                 // graded again: how it was made stands in the run that made it
                 let records = read_records(&other.journal_path()).unwrap_or_default();
-                worked(&mut maker, &theirs, &records);
+                worked(&mut maker, other.manifest().ok().as_ref(), &records);
             }
             Some(maker)
         }
     }
 }
 
-/// The run that an agent worked in.
-fn worked(maker: &mut Maker, manifest: &Manifest, records: &[Record]) {
-    let order = manifest.agent.as_ref();
-    maker.configuration.prompt = order.map(|o| o.prompt.clone());
-    maker.configuration.model = order.and_then(|o| o.model.clone());
-    let started = records.iter().rev().find_map(|r| match &r.event {
-        Event::AgentStarted { version, model, .. } => Some((version, model)),
-        _ => None,
-    });
-    if let Some((version, model)) = started {
+/// The run that an agent worked in: what it was told, and what it says it used.
+fn worked(maker: &mut Maker, manifest: Option<&Manifest>, records: &[Record]) {
+    if let Some(order) = manifest.and_then(|m| m.agent.as_ref()) {
+        maker.configuration.prompt = Some(order.prompt.clone());
+        maker.configuration.model.clone_from(&order.model);
+    }
+    for record in records {
+        let Event::AgentStarted {
+            version,
+            model,
+            prompt,
+            ..
+        } = &record.event
+        else {
+            continue;
+        };
         maker.version.clone_from(version);
+        maker.configuration.prompt = Some(prompt.clone());
         if model.is_some() {
             maker.configuration.model.clone_from(model);
         }

@@ -79,7 +79,7 @@ struct Reader {
     home: Option<Home>,
     folders: TaskFolders,
     /// By the run's own home, its task's folder and the key.
-    calibrations: HashMap<(PathBuf, Option<PathBuf>, String), Kept>,
+    calibrations: HashMap<(PathBuf, PathBuf, String), Kept>,
 }
 
 impl Reader {
@@ -217,18 +217,17 @@ impl Reader {
         }
         let own = run.path().parent().and_then(Path::parent);
         let own = own.unwrap_or(run.path()).to_path_buf();
-        let task = self.folders.task(&manifest.task, &manifest.task_dir);
-        let task = task.map(|t| t.dir.clone());
-        let place = (own.clone(), task.clone(), key.to_owned());
+        let place = (own.clone(), manifest.task_dir.clone(), key.to_owned());
         if let Some(known) = self.calibrations.get(&place) {
             return known.clone();
         }
         let homes = [Home::there(&own), self.home.clone()];
+        let dirs = self.folders.places(&manifest.task, &manifest.task_dir);
         let kept = (homes.iter().flatten())
             .filter_map(|home| kept_calibration(home, key).ok().flatten())
             .find(|found| found.suites.contains_key(&suite));
         let found = kept.or_else(|| {
-            (task.iter().flat_map(|dir| task_calibrations(dir)))
+            (dirs.iter().flat_map(|dir| task_calibrations(dir)))
                 .filter_map(|(_, read)| read.ok()?.of_key(key))
                 .find(|found| found.suites.contains_key(&suite))
         });

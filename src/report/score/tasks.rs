@@ -23,9 +23,15 @@ impl TaskFolders {
 
     /// The task `id`, from its own folder or from the folder of tasks.
     pub(super) fn task(&mut self, id: &str, dir: &Path) -> Option<&Task> {
-        let dirs = [Some(dir.to_path_buf()), self.fallback(id)];
-        let dir = (dirs.into_iter().flatten()).find(|dir| self.load(id, dir).is_some())?;
-        self.load(id, &dir)
+        let dirs = self.places(id, dir);
+        let dir = dirs.iter().find(|dir| self.load(id, dir).is_some())?;
+        self.load(id, dir)
+    }
+
+    /// Where the task may lie, whether it is there or not.
+    pub(super) fn places(&self, id: &str, dir: &Path) -> Vec<PathBuf> {
+        let own = Some(dir.to_path_buf());
+        own.into_iter().chain(self.fallback(id)).collect()
     }
 
     /// Ids come from manifests: only a plain name is looked for.
