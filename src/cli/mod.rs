@@ -26,8 +26,6 @@ mod run_agent;
 mod runs;
 pub mod schema;
 mod score;
-mod score_tables;
-mod table;
 mod tasks;
 mod trace;
 mod workbench;

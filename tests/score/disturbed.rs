@@ -65,9 +65,12 @@ fn gold_runs(dice: &mut Dice) -> Vec<Vec<Outcome>> {
             ]);
             let flaky = dice.one_in(5);
             (0..runs)
-                .map(|_| match flaky && dice.one_in(2) {
-                    true => Outcome::Failed,
-                    false => steady,
+                .map(|_| {
+                    if flaky && dice.one_in(2) {
+                        Outcome::Failed
+                    } else {
+                        steady
+                    }
                 })
                 .collect()
         })

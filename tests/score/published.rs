@@ -285,6 +285,9 @@ fn configuration<'a>(
         .unwrap()
 }
 
+/// Whether a task, by its place, is solved officially and with probes.
+type Solved = fn(usize) -> [bool; 2];
+
 /// The 19 Megatron-LM tasks: the pull request's own text, the full prompt, and the full prompt with
 /// the skill. A run has no place for a skill yet: the agent with it is one of another name here.
 /// Which tasks change is invented.
@@ -292,7 +295,7 @@ fn configuration<'a>(
 fn prompt_and_skill_on_nineteen_tasks() {
     let store = Store::new();
     let tasks = tasks(&store, &[0]);
-    let ways: [(&str, &str, fn(usize) -> [bool; 2]); 3] = [
+    let ways: [(&str, &str, Solved); 3] = [
         ("harness", "original", |at| [at == 0, false]),
         ("harness", "full", |at| [at < 10, at < 8]),
         ("harness-with-skill", "full", |at| {

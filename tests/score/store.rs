@@ -6,7 +6,6 @@ use infradev::domain::{Calibration, Outcome, Suite};
 use infradev::judge::score::{Score, Weights, score};
 use infradev::report::score::{Read, find_runs, read_runs};
 use infradev::store::Home;
-use serde_json::Value;
 
 pub struct Store {
     dir: tempfile::TempDir,
@@ -36,19 +35,18 @@ impl Store {
         let Read { runs, tasks } = read_runs(&folders, self.home.root(), &self.tasks());
         score(&runs, &tasks, weights).unwrap()
     }
-
-    pub fn document(&self, weights: Option<&Weights>) -> Value {
-        serde_json::to_value(self.score(weights)).unwrap()
-    }
 }
 
 /// The first `passed` cases of gold's pass, the others fail.
 pub fn first(gold: &Calibration, passed: usize) -> Vec<(infradev::domain::CaseId, Outcome)> {
     let suite: &Suite = gold.suites.keys().next().unwrap();
     let cases = &gold.suites[suite].cases;
-    let outcome = |at: usize| match at < passed {
-        true => Outcome::Passed,
-        false => Outcome::Failed,
+    let outcome = |at: usize| {
+        if at < passed {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        }
     };
     (cases.iter().enumerate())
         .map(|(at, c)| (c.id.clone(), outcome(at)))

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::output;
+use super::super::output;
 
 /// Widest line.
 pub(super) const WIDTH: usize = 100;
@@ -74,8 +74,8 @@ pub(super) fn fit(text: &str, width: usize) -> String {
 /// Words in lines of at most [`WIDTH`], the later ones indented. A word that is wider is cut.
 pub(super) fn wrapped(text: &str, indent: &str) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut line = String::new();
     let text = output::safe(text);
+    let mut line: String = text.chars().take_while(|c| *c == ' ').collect();
     for word in text.split_whitespace() {
         let word = if word.width() > WIDTH - indent.width() {
             fit(word, WIDTH - indent.width())

@@ -1,226 +1,17 @@
-//! Scores as tables: figures named, each with its denominator.
+//! What is counted apart, and what is said task by task or pair by pair.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use super::table::{Table, wrapped};
-use crate::judge::score::{
-    Dimension, Gap, Headline, LeftOut, Means, Rate, Score, Slice, Transition,
-};
+use super::tables::{letter, number, percent};
+use crate::judge::score::{LeftOut, Rank, Score, Transition};
 
 /// Lists of tasks longer than this are cut; the document has all.
 const LISTED: usize = 12;
 
-/// All lines, each at most 100 columns wide.
-pub(super) fn lines(score: &Score, by: Option<Dimension>) -> Vec<String> {
-    let mut out = head(score);
-    let parts: Vec<(String, &Headline)> = with_total(score, |t| &t.all);
-    out.extend(resolved("Resolved", &parts));
-    out.extend(scores(&parts));
-    out.extend(gaps("Acceptance gap, over all tasks", &parts));
-    let total = &score.total;
-    if total.probed.runs != total.all.runs {
-        let probed = with_total(score, |t| &t.probed);
-        out.extend(resolved("Over probed tasks: resolved", &probed));
-        out.extend(gaps("Acceptance gap, over probed tasks", &probed));
-    }
-    if total.without_suspects.runs != total.all.runs {
-        let clear = with_total(score, |t| &t.without_suspects);
-        out.extend(resolved("Without suspects: resolved", &clear));
-    }
-    out.extend(apart(score));
-    if let Some(by) = by {
-        out.extend(slices(score, by));
-    }
-    out.extend(repeats(score));
-    out.extend(comparisons(score));
-    out.extend(order(score));
-    out.extend(tasks(score));
-    out
-}
-
-/// `A`, `B`, …, `Z`, `AA`, …
-fn letter(mut at: usize) -> String {
-    let mut letters = Vec::new();
-    loop {
-        letters.insert(0, char::from(b'A' + (at % 26) as u8));
-        if at < 26 {
-            return letters.into_iter().collect();
-        }
-        at = at / 26 - 1;
-    }
-}
-
-fn with_total<'a>(
-    score: &'a Score,
-    pick: fn(&crate::judge::score::Totals) -> &Headline,
-) -> Vec<(String, &'a Headline)> {
-    let own = score.configurations.iter().enumerate();
-    let mut rows: Vec<(String, &Headline)> = own
-        .filter(|(_, c)| c.totals.all.runs > 0)
-        .map(|(at, c)| (letter(at), pick(&c.totals)))
-        .collect();
-    if rows.len() > 1 {
-        rows.push(("all".into(), pick(&score.total)));
-    }
-    rows
-}
-
-fn head(score: &Score) -> Vec<String> {
-    let runs = &score.runs;
-    let mut out = wrapped(
-        &format!(
-            "{} of {} runs count; {} harness faults are excluded, {} are left out",
-            runs.counted, runs.given, runs.faults, runs.left_out
-        ),
-        "",
-    );
-    out.push(String::new());
-    for (at, c) in score.configurations.iter().enumerate() {
-        let all = &c.totals.all;
-        let mut words = format!(
-            "{}  {}: {} runs of {} tasks",
-            letter(at),
-            c.configuration,
-            all.runs,
-            all.tasks
-        );
-        if !c.unknown.is_empty() && all.runs > 1 {
-            words += "; runs that differ in what is unknown stand together here";
-        }
-        if !c.versions.is_empty() {
-            let versions: Vec<&str> = c.versions.iter().map(String::as_str).collect();
-            words += &format!("; harness {}", versions.join(", "));
-        }
-        out.extend(wrapped(&words, "   "));
-    }
-    out.push(String::new());
-    out
-}
-
-fn percent(value: Option<f64>) -> String {
-    value.map_or("–".into(), |v| format!("{:.1}", 100.0 * v))
-}
-
-fn number(value: Option<f64>, digits: usize) -> String {
-    value.map_or("–".into(), |v| format!("{v:.digits$}"))
-}
-
-fn of(rate: &Rate) -> String {
-    format!("{}/{}", rate.count, rate.of)
-}
-
-fn interval(rate: &Rate) -> String {
-    match (rate.low, rate.high) {
-        (Some(low), Some(high)) => format!("{:.1}–{:.1}", 100.0 * low, 100.0 * high),
-        _ => "–".into(),
-    }
-}
-
-fn resolved(title: &str, parts: &[(String, &Headline)]) -> Vec<String> {
-    let title = format!(
-        "{title}, of runs, %, with the 95 % Wilson interval and the standard error SE: the official \
-         suite alone, and official + probes, each on its own counts. strict: G ⊆ S. pooled: on the \
-         union of both suites"
-    );
-    let heads = [
-        "",
-        "official",
-        "%",
-        "95 %",
-        "strict",
-        "off.+probes",
-        "%",
-        "95 %",
-        "SE",
-        "strict",
-        "pooled",
-    ];
-    let mut table = Table::new(&title, &heads);
-    for (name, h) in parts {
-        let (off, all) = (&h.official, &h.joint);
-        table.row(vec![
-            name.clone(),
-            of(&off.resolved),
-            percent(off.resolved.rate),
-            interval(&off.resolved),
-            off.strict.count.to_string(),
-            of(&all.resolved),
-            percent(all.resolved.rate),
-            interval(&all.resolved),
-            number(all.resolved.standard_error, 3),
-            all.strict.count.to_string(),
-            h.resolved_pooled.count.to_string(),
-        ]);
-    }
-    table.lines()
-}
-
-fn scores(parts: &[(String, &Headline)]) -> Vec<String> {
-    let title = "Test pass score |S|/|C|, %: mean over tasks (macro), and pooled over all cases";
-    let heads = [
-        "",
-        "tasks",
-        "one is",
-        "official",
-        "pooled",
-        "off.+probes",
-        "pooled",
-        "cases",
-        "probes",
-    ];
-    let mut table = Table::new(title, &heads);
-    for (name, h) in parts {
-        let Means {
-            passed, collected, ..
-        } = h.joint.score;
-        table.row(vec![
-            name.clone(),
-            h.tasks.to_string(),
-            format!("{} p.", number(h.task_weight_points, 2)),
-            percent(h.official.score.macro_mean),
-            percent(h.official.score.pooled),
-            percent(h.joint.score.macro_mean),
-            percent(h.joint.score.pooled),
-            format!("{passed}/{collected}"),
-            percent(h.probes.macro_mean),
-        ]);
-    }
-    table.lines()
-}
-
-fn gaps(title: &str, parts: &[(String, &Headline)]) -> Vec<String> {
-    let title = format!(
-        "{title}: official + probes is more discriminating by what only the official suite accepts"
-    );
-    let heads = [
-        "",
-        "official",
-        "off.+probes",
-        "of runs",
-        "conditional %",
-        "points",
-    ];
-    let mut table = Table::new(&title, &heads);
-    for (name, h) in parts {
-        let Gap {
-            official,
-            joint,
-            of,
-            conditional,
-            points,
-        } = &h.gap;
-        table.row(vec![
-            name.clone(),
-            official.to_string(),
-            joint.to_string(),
-            of.to_string(),
-            percent(*conditional),
-            number(*points, 1),
-        ]);
-    }
-    table.lines()
-}
-
 /// What is counted apart: verdicts, badges, causes, faults, what is left out.
-fn apart(score: &Score) -> Vec<String> {
+pub(super) fn apart(score: &Score) -> Vec<String> {
     let heads = ["", "resolved", "official only", "failed", "void", "fault"];
     let title = "Runs by verdict. void: tampered, score 0, in every denominator; fault: in none";
     let mut table = Table::new(title, &heads);
@@ -235,7 +26,7 @@ fn apart(score: &Score) -> Vec<String> {
     }
     let mut out = table.lines();
     let mut lists = Vec::new();
-    let counts = |what: &str, all: &std::collections::BTreeMap<String, usize>| {
+    let counts = |what: &str, all: &BTreeMap<String, usize>| {
         let words: Vec<String> = all.iter().map(|(name, n)| format!("{name} {n}")).collect();
         (!words.is_empty()).then(|| format!("{what}, runs: {}", words.join(", ")))
     };
@@ -251,7 +42,7 @@ fn apart(score: &Score) -> Vec<String> {
             ));
         }
     }
-    let mut reasons: std::collections::BTreeMap<LeftOut, usize> = std::collections::BTreeMap::new();
+    let mut reasons: BTreeMap<LeftOut, usize> = BTreeMap::new();
     for row in &score.left_out {
         *reasons.entry(row.reason).or_default() += 1;
     }
@@ -273,45 +64,7 @@ fn apart(score: &Score) -> Vec<String> {
     out
 }
 
-fn slices(score: &Score, by: Dimension) -> Vec<String> {
-    let title = format!(
-        "By {by}: resolved of runs, and the share that the part has of the runs; shares times rates \
-         add up to the total"
-    );
-    let heads = [
-        "",
-        "runs",
-        "share %",
-        "official",
-        "%",
-        "off.+probes",
-        "%",
-        "score %",
-    ];
-    let mut table = Table::new(&title, &heads);
-    let mut rows = |name: &str, parts: &[Slice]| {
-        for part in parts {
-            let h = &part.headline;
-            table.row(vec![
-                format!("{name} {}", part.value.as_deref().unwrap_or("unknown")),
-                part.runs.to_string(),
-                percent(Some(part.share_of_runs)),
-                of(&h.official.resolved),
-                percent(h.official.resolved.rate),
-                of(&h.joint.resolved),
-                percent(h.joint.resolved.rate),
-                percent(h.joint.score.macro_mean),
-            ]);
-        }
-    };
-    for (at, c) in score.configurations.iter().enumerate() {
-        rows(&letter(at), c.slices.by(by));
-    }
-    rows("all", score.total_slices.by(by));
-    table.lines()
-}
-
-fn repeats(score: &Score) -> Vec<String> {
+pub(super) fn repeats(score: &Score) -> Vec<String> {
     let title = "Repeats: pass@k (some of k runs resolved) and all-k, %, over tasks with k runs; all \
                  runs of a configuration and task are repeats. Intervals above take runs as \
                  independent";
@@ -349,7 +102,8 @@ fn repeats(score: &Score) -> Vec<String> {
             c.totals.all.tasks
         );
         if r.graded_again > 0 {
-            words += &format!(
+            let _ = write!(
+                words,
                 "; {} runs grade a submission again: they show the judge's noise, not the agent's",
                 r.graded_again
             );
@@ -381,7 +135,7 @@ fn more(all: usize) -> Option<String> {
     (all > LISTED).then(|| format!("   and {} more: see --json", all - LISTED))
 }
 
-fn comparisons(score: &Score) -> Vec<String> {
+pub(super) fn comparisons(score: &Score) -> Vec<String> {
     let title = "On the same tasks: solved by both, only by the second (fixed), only by the first \
                  (regressed), by neither; difference in points; p: exact McNemar";
     let heads = [
@@ -456,11 +210,11 @@ fn list(tasks: &[String]) -> String {
 }
 
 /// Ranks, and what other weights make of them.
-fn order(score: &Score) -> Vec<String> {
+pub(super) fn order(score: &Score) -> Vec<String> {
     if score.ranking.len() < 2 && score.weighted.is_none() {
         return Vec::new();
     }
-    let ranks = |ranks: &[crate::judge::score::Rank]| {
+    let ranks = |ranks: &[Rank]| {
         let words: Vec<String> = (ranks.iter())
             .map(|r| {
                 let rate = percent(Some(r.rate));
@@ -510,7 +264,7 @@ fn order(score: &Score) -> Vec<String> {
     out
 }
 
-fn tasks(score: &Score) -> Vec<String> {
+pub(super) fn tasks(score: &Score) -> Vec<String> {
     let mut notes = Vec::new();
     let whole = score.tasks.len();
     for (what, tasks) in [

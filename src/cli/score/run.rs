@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::args::ScoreArgs;
-use super::context::Context;
-use super::exit::{Exit, Failure};
-use super::{output, score_tables};
+use super::super::args::ScoreArgs;
+use super::super::context::Context;
+use super::super::exit::{Exit, Failure};
+use super::super::output;
+use super::tables;
 use crate::judge::score::{Dimension, RunRead, Weights, score};
 use crate::report::score::{FindError, Read, find_runs, read_runs};
 
@@ -25,7 +26,7 @@ pub fn run(context: &Context, args: &ScoreArgs) -> Result<Exit, Failure> {
     if args.json {
         output::document(&score)?;
     } else {
-        for line in score_tables::lines(&score, args.by) {
+        for line in tables::lines(&score, args.by) {
             output::line(&line);
         }
     }
