@@ -13,6 +13,7 @@ pub mod judge;
 pub mod launch;
 pub mod pipeline;
 pub mod python;
+pub mod report;
 pub mod store;
 pub mod tui;
 pub mod workspace;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::domain::{EngineChoice, NetworkMode, SuiteChoice};
+use crate::judge::score::Dimension;
 
 /// A terminal workbench for measuring whether coding agents can make large changes to AI
 /// infrastructure. Without a subcommand it opens the workbench.
@@ -76,6 +77,9 @@ pub enum Command {
     Image(ImageCommand),
     /// Remove the containers that dead workers left, and nothing else.
     Gc(GcArgs),
+    /// Figures over graded runs: both judges, gaps, comparisons, repeats, slices. All runs of the
+    /// home where none is named.
+    Score(ScoreArgs),
     /// Read an agent's log: commands, edits, tokens, and how it ended.
     Trace(TraceArgs),
     /// Execute a run directory. Started by the other commands; one worker per run.
@@ -175,6 +179,24 @@ pub struct EnvGcArgs {
     /// An environment that no task wants goes when nobody used it for so long.
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub days: u32,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// Ids of runs, run folders, folders of runs, or homes; none: all runs of the home.
+    pub runs: Vec<String>,
+    /// The slices to show; the document always has all four.
+    #[arg(long)]
+    pub by: Option<Dimension>,
+    /// Other weights of areas (or repositories, kinds, gpus): a TOML file with one table, `[area]`,
+    /// and a number for each value, such as `training = 2`.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
+    /// Only configurations whose words hold this text (may be repeated).
+    #[arg(long = "configuration", value_name = "TEXT")]
+    pub configurations: Vec<String>,
     #[arg(long)]
     pub json: bool,
 }

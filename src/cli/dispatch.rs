@@ -9,7 +9,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
     agents, attach, calibrate, cancel, check, doctor, env, gc, gpu, grade, hollow, image, output,
-    resume, run_agent, runs, schema, tasks, trace, verify, workbench, worker,
+    resume, run_agent, runs, schema, score, tasks, trace, verify, workbench, worker,
 };
 
 /// The whole program.
@@ -58,6 +58,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Env(command)) => env::run(&context, &command),
         Some(Command::Image(command)) => image::run(&context, command),
         Some(Command::Gc(args)) => gc::run(&context, &args),
+        Some(Command::Score(args)) => score::run(&context, &args),
         Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Worker { run_dir }) => worker::run(&context, &run_dir),
         Some(Command::Schema { dir }) => schema::run(&dir),

@@ -27,6 +27,7 @@ mod resume;
 mod run_agent;
 mod runs;
 pub mod schema;
+mod score;
 mod sources;
 mod table;
 mod tasks;

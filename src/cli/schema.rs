@@ -26,6 +26,7 @@ use crate::environment::keep::{
     Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
 };
 use crate::gpu::GpuDocument;
+use crate::judge::score::Score;
 
 /// Name in `assets/schema/` and schema.
 pub fn all() -> Vec<(&'static str, Schema)> {
@@ -49,6 +50,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("gc.json", schema_for!(GcDocument)),
         ("gpu.json", schema_for!(GpuDocument)),
         ("trace.json", schema_for!(TraceDocument)),
+        ("score.json", schema_for!(Score)),
         ("env-list.json", schema_for!(EnvironmentsDocument)),
         ("env-build.json", schema_for!(EnvironmentsBuilt)),
         ("env-check.json", schema_for!(EnvironmentsChecked)),

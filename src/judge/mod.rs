@@ -1,6 +1,7 @@
-//! PURE: from outcomes to a verdict (METHOD.md section 6).
+//! PURE: from outcomes to a verdict, and from verdicts to figures (METHOD.md section 6).
 
 pub mod acceptance;
-mod score;
+pub mod score;
+mod verdict;
 
-pub use score::{JUDGE_VERSION, Observed, judge};
+pub use verdict::{JUDGE_VERSION, Observed, judge};
