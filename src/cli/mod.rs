@@ -5,6 +5,7 @@
 mod agents;
 mod args;
 mod attach;
+mod audit;
 mod calibrate;
 mod cancel;
 mod check;

@@ -9,6 +9,7 @@ use schemars::{Schema, schema_for};
 
 use super::agents::AgentsDocument;
 use super::attach::RunDocument;
+use super::audit::AuditDocument;
 use super::check::CheckDocument;
 use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
@@ -37,6 +38,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("tasks.json", schema_for!(TasksDocument)),
         ("check.json", schema_for!(CheckDocument)),
         ("hollow.json", schema_for!(HollowDocument)),
+        ("audit.json", schema_for!(AuditDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),

@@ -4,7 +4,9 @@
 //! - [`edits`]: symbol edits, the form in which wrong solutions are kept
 //! - [`twins`]: must-fail twins of test files
 //! - [`hollow`]: the hollow patch of a change
+//! - [`audit`]: what the assertions of test files look at
 
+pub mod audit;
 mod code;
 pub mod edits;
 mod files;
