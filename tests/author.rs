@@ -135,3 +135,31 @@ fn the_assertions_of_the_bundled_suites_are_classed() {
     assert_eq!(flags[0]["flag"], "promised_saving_unmeasured");
     assert_eq!(flags[0]["suite"], "official");
 }
+
+#[test]
+fn the_contracts_of_the_bundled_tasks_hold_what_their_tests_use() {
+    let new = |task: &str| -> Vec<String> {
+        let (exit, found) = document(&tasks(), &["contract", task]);
+        assert_eq!(exit, 0, "{task}");
+        assert_eq!(found["unparsed"].as_array().unwrap().len(), 0);
+        let symbols = found["symbols"].as_array().unwrap();
+        let new = symbols.iter().filter(|s| s["state"] != "in_base");
+        new.map(|s| s["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        new("dp-buckets"),
+        [
+            "tandem.parallel.DataParallel",
+            "tandem.parallel.DataParallel.backward",
+            "tandem.parallel.DataParallel.buckets",
+            "tandem.parallel.DataParallel.finish",
+            "tandem.parallel.DataParallel.no_sync",
+            "tandem.train.Trainer"
+        ]
+    );
+    for task in BUNDLED {
+        assert!(new(task).len() > 4, "{task}");
+        lines(&tasks(), &["contract", task]);
+    }
+}

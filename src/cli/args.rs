@@ -46,6 +46,8 @@ pub enum Command {
     Hollow(HollowArgs),
     /// What the tests of a task look at: every assertion with its class, and what is left out.
     Audit(TaskArgs),
+    /// The names of the project that a task's tests and probes use, with signatures and places.
+    Contract(TaskArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
     /// Let an agent work on a task, and grade what it leaves.

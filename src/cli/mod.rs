@@ -11,6 +11,7 @@ mod cancel;
 mod check;
 mod compile;
 mod context;
+mod contract;
 mod dispatch;
 mod doctor;
 mod engine;

@@ -11,6 +11,7 @@ use super::agents::AgentsDocument;
 use super::attach::RunDocument;
 use super::audit::AuditDocument;
 use super::check::CheckDocument;
+use super::contract::ContractDocument;
 use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
 use super::gc::GcDocument;
@@ -39,6 +40,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("check.json", schema_for!(CheckDocument)),
         ("hollow.json", schema_for!(HollowDocument)),
         ("audit.json", schema_for!(AuditDocument)),
+        ("contract.json", schema_for!(ContractDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),
