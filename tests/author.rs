@@ -105,3 +105,61 @@ fn a_hollow_patch_is_written_where_that_is_asked_for_and_tried_as_a_patch() {
         .unwrap();
     assert_eq!(code(&refused), 2);
 }
+
+#[test]
+fn the_assertions_of_the_bundled_suites_are_classed() {
+    for task in BUNDLED {
+        let (exit, found) = document(&tasks(), &["audit", task]);
+        assert_eq!(exit, 0, "{task}");
+        let suites = found["suites"].as_array().unwrap();
+        assert_eq!(suites.len(), 2, "{task}");
+        for suite in suites {
+            let classes = suite["all"]["classes"].as_object().unwrap();
+            let sum: u64 = classes.values().map(|n| n.as_u64().unwrap()).sum();
+            assert_eq!(sum, suite["all"]["assertions"].as_u64().unwrap());
+            assert_eq!(suite["assertions"].as_array().unwrap().len() as u64, sum);
+            assert_eq!(suite["unparsed"].as_array().unwrap().len(), 0);
+        }
+        // every promised saving of a bundled task is measured by its probes
+        for saving in found["savings"].as_array().unwrap() {
+            assert!(
+                !saving["measured_by"].as_array().unwrap().is_empty(),
+                "{saving}"
+            );
+        }
+        lines(&tasks(), &["audit", task]);
+    }
+    let (_, found) = document(&tasks(), &["audit", "kv-prefix"]);
+    let flags = found["flags"].as_array().unwrap();
+    assert_eq!(flags.len(), 1);
+    assert_eq!(flags[0]["flag"], "promised_saving_unmeasured");
+    assert_eq!(flags[0]["suite"], "official");
+}
+
+#[test]
+fn the_contracts_of_the_bundled_tasks_hold_what_their_tests_use() {
+    let new = |task: &str| -> Vec<String> {
+        let (exit, found) = document(&tasks(), &["contract", task]);
+        assert_eq!(exit, 0, "{task}");
+        assert_eq!(found["unparsed"].as_array().unwrap().len(), 0);
+        let symbols = found["symbols"].as_array().unwrap();
+        let new = symbols.iter().filter(|s| s["state"] != "in_base");
+        new.map(|s| s["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        new("dp-buckets"),
+        [
+            "tandem.parallel.DataParallel",
+            "tandem.parallel.DataParallel.backward",
+            "tandem.parallel.DataParallel.buckets",
+            "tandem.parallel.DataParallel.finish",
+            "tandem.parallel.DataParallel.no_sync",
+            "tandem.train.Trainer"
+        ]
+    );
+    for task in BUNDLED {
+        assert!(new(task).len() > 4, "{task}");
+        lines(&tasks(), &["contract", task]);
+    }
+}

@@ -45,6 +45,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Make a task's hollow patch: gold's new interfaces, whose bodies raise.
     Hollow(HollowArgs),
+    /// What the tests of a task look at: every assertion with its class, and what is left out.
+    Audit(TaskArgs),
+    /// The names of the project that a task's tests and probes use, with signatures and places.
+    Contract(TaskArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
     /// Let an agent work on a task, and grade what it leaves.
@@ -230,6 +234,13 @@ pub struct CheckArgs {
     /// Task ids; none: all.
     #[arg(id = "task_ids", value_name = "TASK")]
     pub tasks: Vec<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TaskArgs {
+    pub task: String,
     #[arg(long)]
     pub json: bool,
 }

@@ -8,8 +8,8 @@ use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
-    agents, attach, calibrate, cancel, check, doctor, env, gc, gpu, grade, hollow, image, output,
-    resume, run_agent, runs, schema, score, tasks, trace, verify, workbench, worker,
+    agents, attach, audit, calibrate, cancel, check, contract, doctor, env, gc, gpu, grade, hollow,
+    image, output, resume, run_agent, runs, schema, score, tasks, trace, verify, workbench, worker,
 };
 
 /// The whole program.
@@ -44,6 +44,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Tasks(args)) => tasks::run(&context, args.json),
         Some(Command::Check(args)) => check::run(&context, &args),
         Some(Command::Hollow(args)) => hollow::run(&context, &args),
+        Some(Command::Audit(args)) => audit::run(&context, &args),
+        Some(Command::Contract(args)) => contract::run(&context, &args),
         Some(Command::Grade(args)) => grade::run(&context, args),
         Some(Command::Run(args)) => run_agent::run(&context, args),
         Some(Command::Agents(args)) => agents::run(&context, args.json),

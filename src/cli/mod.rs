@@ -5,11 +5,13 @@
 mod agents;
 mod args;
 mod attach;
+mod audit;
 mod calibrate;
 mod cancel;
 mod check;
 mod compile;
 mod context;
+mod contract;
 mod dispatch;
 mod doctor;
 mod engine;

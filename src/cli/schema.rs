@@ -9,7 +9,9 @@ use schemars::{Schema, schema_for};
 
 use super::agents::AgentsDocument;
 use super::attach::RunDocument;
+use super::audit::AuditDocument;
 use super::check::CheckDocument;
+use super::contract::ContractDocument;
 use super::env::EnvironmentsBuilt;
 use super::exit::{Exit, Failure};
 use super::gc::GcDocument;
@@ -41,6 +43,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("tasks.json", schema_for!(TasksDocument)),
         ("check.json", schema_for!(CheckDocument)),
         ("hollow.json", schema_for!(HollowDocument)),
+        ("audit.json", schema_for!(AuditDocument)),
+        ("contract.json", schema_for!(ContractDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),

@@ -28,18 +28,18 @@ pub fn by_file<'p>(rows: impl Iterator<Item = (&'p str, Vec<String>)>) {
     }
 }
 
-/// A paragraph, wrapped at 100 columns; lines after the first are indented by `indent`.
+/// A paragraph, wrapped at 100 columns; its first line keeps its own indentation, the others have
+/// `indent`.
 pub fn paragraph(text: &str, indent: &str) {
     let text = safe(text);
-    for (index, part) in wrapped(&text, WIDTH - indent.width())
-        .into_iter()
-        .enumerate()
-    {
-        line(&if index == 0 {
-            part
-        } else {
-            format!("{indent}{part}")
-        });
+    let body = text.trim_start_matches(' ');
+    let first = " ".repeat(text.len() - body.len());
+    let room = WIDTH - indent.width().max(first.len());
+    for (index, part) in wrapped(body, room).into_iter().enumerate() {
+        line(&format!(
+            "{}{part}",
+            if index == 0 { &first } else { indent }
+        ));
     }
 }
 

@@ -4,8 +4,12 @@
 //! - [`edits`]: symbol edits, the form in which wrong solutions are kept
 //! - [`twins`]: must-fail twins of test files
 //! - [`hollow`]: the hollow patch of a change
+//! - [`audit`]: what the assertions of test files look at
+//! - [`contract`]: the names of the project that tests use
 
+pub mod audit;
 mod code;
+pub mod contract;
 pub mod edits;
 mod files;
 pub mod hollow;
