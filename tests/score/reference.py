@@ -33,7 +33,7 @@ Z = 1.959963984540054  # 97.5 % of the normal distribution
 
 
 def plain_toml(path):
-    """Sections with `key = "text"` or `key = number`: all that these tests write."""
+    """Sections with `key = "text"` or `key = number`: all that is asked for here."""
     found, section = {}, ""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -42,7 +42,10 @@ def plain_toml(path):
                 section = line.strip("[]") + "."
             elif "=" in line:
                 key, value = (part.strip() for part in line.split("=", 1))
-                found[section + key] = json.loads(value)
+                try:
+                    found[section + key] = json.loads(value)
+                except ValueError:
+                    pass  # a value of another kind
     return found
 
 

@@ -79,7 +79,7 @@ fn head(score: &Score) -> Vec<String> {
     for (at, c) in score.configurations.iter().enumerate() {
         let all = &c.totals.all;
         let mut words = format!(
-            "{}  {}: {} runs of {} tasks",
+            "{}  {}: runs {}, tasks {}",
             letter(at),
             c.configuration,
             all.runs,
