@@ -159,7 +159,124 @@ fn the_contracts_of_the_bundled_tasks_hold_what_their_tests_use() {
         ]
     );
     for task in BUNDLED {
-        assert!(new(task).len() > 4, "{task}");
+        assert!(new(task).len() >= 4, "{task}");
         lines(&tasks(), &["contract", task]);
+    }
+}
+
+#[test]
+fn the_prompts_of_the_bundled_tasks_are_sound() {
+    for task in BUNDLED {
+        let (exit, found) = document(&tasks(), &["lint", task]);
+        assert_eq!(
+            (exit, &found["findings"]),
+            (0, &serde_json::json!([])),
+            "{task}"
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    copy("dp-buckets", dir.path());
+    let prompt = dir.path().join("dp-buckets/prompt.md");
+    let text = fs::read_to_string(&prompt).unwrap();
+    fs::write(
+        &prompt,
+        text.replace("`no_sync()`", "`quiet()`")
+            .replace("no_sync", "quiet"),
+    )
+    .unwrap();
+    let quoted = fs::read_to_string(dir.path().join("dp-buckets/task.toml")).unwrap();
+    fs::write(
+        dir.path().join("dp-buckets/task.toml"),
+        quoted.replace("under `no_sync` talks", "under `quiet` talks"),
+    )
+    .unwrap();
+    let (exit, found) = document(dir.path(), &["lint", "dp-buckets"]);
+    assert_eq!(exit, 1);
+    let findings = found["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0]["kind"], "missing_symbol");
+    assert!(
+        findings[0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("DataParallel.no_sync")
+    );
+    lines(dir.path(), &["lint", "dp-buckets"]);
+}
+
+#[test]
+fn a_prompt_has_its_variants_and_says_which_are_not_there() {
+    let (exit, found) = document(
+        &tasks(),
+        &["prompt", "dp-buckets", "--variant", "interface"],
+    );
+    assert_eq!(exit, 0);
+    let text = found["text"].as_str().unwrap();
+    assert!(text.contains("`finish() -> int`") && !text.contains("**Windows.**"));
+    assert_eq!(
+        found["variants"],
+        serde_json::json!(["behaviour", "full", "interface", "process"])
+    );
+    let refused = |variant: &str| {
+        let output = infradev(&home(), &tasks())
+            .args(["prompt", "dp-buckets", "--variant", variant])
+            .output()
+            .unwrap();
+        assert_eq!(code(&output), 2, "{variant}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused("original").contains("no pull request came with it"));
+    assert!(refused("../x").contains("letters, digits"));
+    assert!(refused("short").contains("there is no prompt.short.md"));
+    let (exit, found) = document(&tasks(), &["prompt", "dp-buckets", "--draft"]);
+    assert_eq!((exit, &found["variant"]), (0, &serde_json::json!("draft")));
+    assert!(
+        found["text"]
+            .as_str()
+            .unwrap()
+            .contains("- `tandem.parallel.DataParallel.finish() -> int`")
+    );
+}
+
+#[test]
+fn mutants_of_the_bundled_tasks_compile_and_apply() {
+    for task in BUNDLED {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("mutants");
+        let (exit, found) = document(&tasks(), &["mutants", task, "--out", out.to_str().unwrap()]);
+        assert_eq!(exit, 0);
+        let mutants = found["mutants"].as_array().unwrap();
+        assert!(mutants.len() >= 40, "{task}: {}", mutants.len());
+        assert_eq!(found["bare"], serde_json::json!([]), "{task}");
+        assert_eq!(found["compiled"]["failed"], serde_json::json!([]), "{task}");
+        let mut operators: Vec<&str> = mutants
+            .iter()
+            .map(|m| m["operator"].as_str().unwrap())
+            .collect();
+        operators.sort_unstable();
+        operators.dedup();
+        assert!(operators.len() >= 7, "{task}: {operators:?}");
+        let names: Vec<String> = mutants
+            .iter()
+            .map(|m| m["name"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(fs::read_dir(&out).unwrap().count(), names.len());
+        // git takes some of them, spread over all
+        let base = tasks().join(task).join("base");
+        for name in names.iter().step_by(names.len() / 5) {
+            let check = std::process::Command::new("git")
+                .args(["apply", "--check"])
+                .arg(out.join(format!("{name}.patch")))
+                .current_dir(&base)
+                .env("GIT_DIR", dir.path())
+                .output()
+                .unwrap();
+            assert!(
+                check.status.success(),
+                "{name}: {}",
+                String::from_utf8_lossy(&check.stderr)
+            );
+        }
+        lines(&tasks(), &["mutants", task]);
     }
 }

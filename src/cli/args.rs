@@ -49,6 +49,12 @@ pub enum Command {
     Audit(TaskArgs),
     /// The names of the project that a task's tests and probes use, with signatures and places.
     Contract(TaskArgs),
+    /// Show a task's prompt as an agent is given it, or a draft from contract and claims.
+    Prompt(PromptArgs),
+    /// Look at a task's prompt: what it leaves out, what it gives away, what nobody can tell.
+    Lint(TaskArgs),
+    /// Candidates for adversarial patches: gold with one small wrong change each.
+    Mutants(MutantsArgs),
     /// Grade one patch of a task.
     Grade(GradeArgs),
     /// Let an agent work on a task, and grade what it leaves.
@@ -246,6 +252,29 @@ pub struct TaskArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct PromptArgs {
+    pub task: String,
+    /// full, interface, behaviour, process, original, or NAME of a prompt.NAME.md.
+    #[arg(long, value_name = "VARIANT", default_value = "full")]
+    pub variant: String,
+    /// A prompt to begin with instead, from the contract, the claims and the template.
+    #[arg(long, conflicts_with = "variant")]
+    pub draft: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MutantsArgs {
+    pub task: String,
+    /// Write each as a patch against base into this folder, which is made.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct HollowArgs {
     pub task: String,
     /// Keep it as hollow.patch in the task's folder.
@@ -286,7 +315,8 @@ pub struct AgentArgs {
     /// task's own.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub limit: Option<f64>,
-    /// The prompt's variant: full is the task's prompt.md, NAME its prompt.NAME.md.
+    /// The prompt's variant: full (prompt.md), interface, behaviour or process (its parts), original
+    /// (the change's own text), or NAME of a prompt.NAME.md.
     #[arg(long, value_name = "VARIANT", default_value = "full")]
     pub prompt: String,
     /// The model, where the agent takes one.

@@ -13,6 +13,9 @@ use crate::domain::{Suite, Task};
 use crate::python::contract::{Contract, ContractInput, State, Symbol, contract};
 use crate::workspace::Versions;
 
+/// A name that stands on a line of its own.
+const LONG: usize = 60;
+
 #[derive(Serialize, JsonSchema)]
 pub struct ContractDocument {
     pub schema: u32,
@@ -70,7 +73,14 @@ pub fn run(context: &Context, args: &TaskArgs) -> Result<Exit, Failure> {
 }
 
 fn show(symbol: &Symbol) {
-    paragraph(&format!("  {}{}", symbol.name, symbol.signature), "      ");
+    // a long name leaves no room beside it
+    if symbol.name.len() > LONG {
+        line(&format!("  {}", output::safe(&symbol.name)));
+        paragraph(&format!("      {}", symbol.signature), "      ");
+    } else {
+        let text = format!("  {}{}", symbol.name, symbol.signature);
+        paragraph(&text, "      ");
+    }
     let used = |suite| symbol.uses.iter().filter(|u| u.suite == suite).count();
     let mut words = vec![symbol.kind.name().to_owned()];
     for suite in Suite::ALL {

@@ -9,7 +9,8 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
     agents, attach, audit, calibrate, cancel, check, contract, doctor, env, gc, gpu, grade, hollow,
-    image, output, resume, run_agent, runs, schema, score, tasks, trace, verify, workbench, worker,
+    image, lint, mutants, output, prompt, resume, run_agent, runs, schema, score, tasks, trace,
+    verify, workbench, worker,
 };
 
 /// The whole program.
@@ -46,6 +47,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Hollow(args)) => hollow::run(&context, &args),
         Some(Command::Audit(args)) => audit::run(&context, &args),
         Some(Command::Contract(args)) => contract::run(&context, &args),
+        Some(Command::Prompt(args)) => prompt::run(&context, &args),
+        Some(Command::Lint(args)) => lint::run(&context, &args),
+        Some(Command::Mutants(args)) => mutants::run(&context, &args),
         Some(Command::Grade(args)) => grade::run(&context, args),
         Some(Command::Run(args)) => run_agent::run(&context, args),
         Some(Command::Agents(args)) => agents::run(&context, args.json),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::agent::adapter::AdapterError;
 use crate::catalog::CatalogError;
 use crate::environment::EnvironmentError;
-use crate::launch::{AgentLaunchError, LaunchError, OrderError};
+use crate::launch::{AgentLaunchError, LaunchError, OrderError, PromptError};
 use crate::store::StoreError;
 
 /// The meaning of an exit code, the same for every subcommand.
@@ -101,6 +101,12 @@ impl From<LaunchError> for Failure {
 
 impl From<AdapterError> for Failure {
     fn from(e: AdapterError) -> Self {
+        Self::input(e.to_string())
+    }
+}
+
+impl From<PromptError> for Failure {
+    fn from(e: PromptError) -> Self {
         Self::input(e.to_string())
     }
 }

@@ -17,6 +17,9 @@ use super::exit::{Exit, Failure};
 use super::gc::GcDocument;
 use super::hollow::HollowDocument;
 use super::image::{ImageDocument, ImagesDocument};
+use super::lint::LintDocument;
+use super::mutants::MutantsDocument;
+use super::prompt::PromptDocument;
 use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
@@ -45,6 +48,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("hollow.json", schema_for!(HollowDocument)),
         ("audit.json", schema_for!(AuditDocument)),
         ("contract.json", schema_for!(ContractDocument)),
+        ("lint.json", schema_for!(LintDocument)),
+        ("mutants.json", schema_for!(MutantsDocument)),
+        ("prompt.json", schema_for!(PromptDocument)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),

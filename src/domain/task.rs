@@ -35,6 +35,8 @@ pub struct TaskSpec {
     pub suites: SuitesSpec,
     #[serde(default)]
     pub claims: Vec<Claim>,
+    #[serde(default, skip_serializing_if = "ContractSpec::is_empty")]
+    pub contract: ContractSpec,
     #[serde(default)]
     pub guards: Vec<Guard>,
     #[serde(default)]
@@ -320,6 +322,29 @@ pub struct Claim {
     /// Instead of probes: why nothing measures it.
     #[serde(default)]
     pub unmeasured: Option<String>,
+}
+
+/// What an author says about the task's contract (METHOD.md section 4).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContractSpec {
+    /// Constants that the prompt may state though they stand in gold or in the tests.
+    pub allow: Vec<AllowedConstant>,
+}
+
+impl ContractSpec {
+    fn is_empty(&self) -> bool {
+        self.allow.is_empty()
+    }
+}
+
+/// A constant that belongs to the interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllowedConstant {
+    /// The number as the prompt writes it.
+    pub constant: String,
+    pub why: String,
 }
 
 /// A probe function that is meant to pass on base.

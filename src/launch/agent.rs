@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::prompt::{FULL, PromptError, prompt};
 use crate::agent::adapter::{AdapterError, Adapters, PassError, Passed};
 use crate::agent::trace;
 use crate::domain::submission::LogFormat;
 use crate::domain::{AgentOrder, AgentSpec, NetworkMode, Replay, Submission, Task};
 use crate::store::{Home, RunDir, StoreError};
+use crate::workspace::Mirrors;
 
-/// The variant that is the task's own `prompt.md`.
-pub const FULL: &str = "full";
 /// The agent that replays a recording.
 pub const REPLAY: &str = "replay";
 
@@ -62,13 +62,8 @@ pub enum AgentLaunchError {
     Pass(#[from] PassError),
     #[error("agent {agent} needs a model; name it with --model")]
     NoModel { agent: String },
-    #[error("task {task} has no prompt `{variant}` ({path}); it has {known}")]
-    NoPrompt {
-        task: String,
-        variant: String,
-        path: PathBuf,
-        known: String,
-    },
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     #[error("{path}: {source}")]
     Io {
         path: PathBuf,
@@ -114,9 +109,10 @@ pub fn agent_launch(
     } else {
         None
     };
+    let mirrors = Mirrors::from_env(Some(home.mirrors()));
     let minutes = f64::from(task.spec.limits.agent_minutes);
     Ok(AgentLaunch {
-        prompt: prompt(task, &wish.prompt)?,
+        prompt: prompt(task, &wish.prompt, &mirrors)?.text,
         order: AgentOrder {
             limit_s: wish.limit_s.unwrap_or(minutes * 60.0),
             prompt: wish.prompt.clone(),
@@ -128,44 +124,6 @@ pub fn agent_launch(
         spec: adapter.spec,
         text: adapter.text,
     })
-}
-
-/// The text of a prompt's variant.
-fn prompt(task: &Task, variant: &str) -> Result<String, AgentLaunchError> {
-    let path = if variant == FULL {
-        task.prompt_path()
-    } else {
-        task.path(&format!("prompt.{variant}.md"))
-    };
-    let plain = variant
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    match std::fs::read_to_string(&path) {
-        Ok(text) if plain => Ok(text),
-        Err(source) if plain && source.kind() != std::io::ErrorKind::NotFound => {
-            Err(AgentLaunchError::Io { path, source })
-        }
-        _ => Err(AgentLaunchError::NoPrompt {
-            task: task.id().into(),
-            variant: variant.into(),
-            path,
-            known: variants(task).join(", "),
-        }),
-    }
-}
-
-/// The variants that a task has.
-pub fn variants(task: &Task) -> Vec<String> {
-    let mut found = vec![FULL.to_owned()];
-    for entry in std::fs::read_dir(&task.dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let variant = name
-            .to_str()
-            .and_then(|n| n.strip_prefix("prompt.")?.strip_suffix(".md"));
-        found.extend(variant.map(str::to_owned));
-    }
-    found.sort();
-    found
 }
 
 fn recording(home: &Home, task: &Task, wish: &AgentWish) -> Result<Replay, AgentLaunchError> {

@@ -4,7 +4,9 @@
 mod agent;
 mod local;
 mod order;
+mod prompt;
 
-pub use agent::{AgentLaunch, AgentLaunchError, AgentWish, FULL, REPLAY, agent_launch, variants};
+pub use agent::{AgentLaunch, AgentLaunchError, AgentWish, REPLAY, agent_launch};
 pub use local::{LaunchError, start_worker};
 pub use order::{Order, OrderError, start};
+pub use prompt::{FULL, Prompt, PromptError, prompt, variants};

@@ -6,6 +6,8 @@
 //! - [`hollow`]: the hollow patch of a change
 //! - [`audit`]: what the assertions of test files look at
 //! - [`contract`]: the names of the project that tests use
+//! - [`prompt`]: variants of a prompt, a draft, and what is wrong with one
+//! - [`mutants`]: candidates for adversarial patches
 
 pub mod audit;
 mod code;
@@ -14,6 +16,8 @@ pub mod edits;
 mod files;
 pub mod hollow;
 mod indent;
+pub mod mutants;
+pub mod prompt;
 pub mod symbols;
 pub mod twins;
 

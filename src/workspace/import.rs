@@ -253,7 +253,7 @@ impl Copying<'_> {
     }
 }
 
-fn check_full(commit: &str) -> Result<(), WorkspaceError> {
+pub(super) fn check_full(commit: &str) -> Result<(), WorkspaceError> {
     if commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(());
     }
@@ -263,7 +263,7 @@ fn check_full(commit: &str) -> Result<(), WorkspaceError> {
 }
 
 /// The repository at `place`, and its folder with the objects.
-fn open_any(place: &Path) -> Result<(Repository, PathBuf), WorkspaceError> {
+pub(super) fn open_any(place: &Path) -> Result<(Repository, PathBuf), WorkspaceError> {
     let inner = place.join(".git");
     let inner = if inner.is_dir() { &*inner } else { place };
     let opened = match Repository::open(place) {

@@ -14,6 +14,7 @@ mod error;
 mod hash;
 mod import;
 mod lock;
+mod message;
 mod origin;
 mod pack;
 mod repository;

@@ -125,13 +125,14 @@ impl Versions {
         let found = self.files(tree, |path| {
             is_python(path) && (!prefix.is_empty() || inside(into, path))
         })?;
-        // helpers of a large suite are wanted as well, its other tests are not
+        // of a large suite only what runs, and the helpers beside and above it
         let runs = |path: &str| {
             spec.paths.is_empty()
-                || !is_test_file(path)
                 || spec.paths.iter().any(|p| {
                     let p = p.split("::").next().unwrap_or(p).trim_matches('/');
-                    inside(p, path) || p == path
+                    let beside = |folder: &str| p == folder || inside(folder, p);
+                    let helper = !is_test_file(path) && beside(folder(path));
+                    inside(p, path) || p == path || helper
                 })
         };
         Ok(found
@@ -174,6 +175,10 @@ impl Versions {
 
 fn is_python(path: &str) -> bool {
     crate::python::is_python(path)
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// As pytest finds them.

@@ -1,0 +1,124 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::python::Files;
+use crate::python::symbols::Module;
+
+const BASE: &str = "import numpy as np\n\ndef old(x, n):\n    if x < n:\n        return x + 1\n    return x\n\nLIMIT = 1\nA = 1\nB = 2\nC = 3\nD = 4\nE = 5\nF = 6\nG = 7\nH = 8\nNAME = 'a'\n";
+const NEW: &str = r#"
+class Reducer:
+    def __init__(self, parts):
+        self.parts = list(parts)
+
+    def take(self, rows, start, stop, weighted=False):
+        if not rows:
+            raise ValueError("none")
+        self.count += len(rows)
+        self.seen.append(rows[start:stop].copy())
+        total = self.group.all_reduce(rows, op="sum").astype(np.float64)
+        for i in range(len(rows) - 1):
+            if i >= stop and weighted:
+                total = total * self.scale
+        return [r for r in total if r > 0]
+"#;
+
+fn made() -> (String, Mutants) {
+    let gold = BASE
+        .replace("LIMIT = 1\n", &format!("LIMIT = 1\n{NEW}"))
+        .replace("'a'", "'b'");
+    let tree = |text: &str| Files::from([("pkg/red.py".to_owned(), text.as_bytes().to_vec())]);
+    let made = mutants(&tree(BASE), &tree(&gold));
+    (gold, made)
+}
+
+#[test]
+fn every_operator_works_in_changed_lines_only() {
+    let (gold, made) = made();
+    let operators: BTreeSet<&str> = made.mutants.iter().map(|m| m.operator.name()).collect();
+    let expected = [
+        "always-branch",
+        "drop-branch",
+        "ignore-flag",
+        "narrow-type",
+        "off-by-one",
+        "return-nothing",
+        "revert-hunk",
+        "send-everything",
+        "skip-second-update",
+        "skip-statement",
+        "stale-reference",
+        "swallow-error",
+        "swap-arithmetic",
+        "swap-sum-mean",
+    ];
+    assert_eq!(operators.into_iter().collect::<Vec<_>>(), expected);
+    let names: BTreeSet<&str> = made.mutants.iter().map(|m| m.name.as_str()).collect();
+    let texts: BTreeSet<&str> = made.mutants.iter().map(|m| m.text.as_str()).collect();
+    assert_eq!(
+        (names.len(), texts.len()),
+        (made.mutants.len(), made.mutants.len())
+    );
+    for mutant in &made.mutants {
+        assert!(Module::parse(&mutant.text).is_ok(), "{}", mutant.name);
+        assert!(mutant.text != gold && mutant.text != BASE);
+        assert!(
+            mutant
+                .text
+                .contains("def old(x, n):\n    if x < n:\n        return x + 1\n")
+        );
+    }
+    assert_eq!((made.hunks, made.bare.len()), (2, 0));
+    let has = |part: &str| made.mutants.iter().any(|m| m.text.contains(part));
+    for part in [
+        "self.parts = parts\n",
+        "rows[:].copy()",
+        "rows[start:stop - 1].copy()",
+        "self.seen.append(rows[start:stop])",
+        "op=\"mean\"",
+        "np.float32",
+        "range(len(rows))",
+        "if i > stop and",
+        "if r >= 0]",
+        "if True]",
+        "total / self.scale",
+        "weighted = False\n        if not rows",
+        "            pass\n        self.count += len(rows)",
+        "if not getattr(self, \"_once_17\", False):\n            self._once_17 = True\n            self.count += len(rows)\n",
+        "        return None\n",
+    ] {
+        assert!(has(part), "{part}");
+    }
+}
+
+#[test]
+fn every_hunk_has_one_and_base_alone_is_none() {
+    let of = |all: &[(&str, &str)]| -> Files {
+        let one = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
+        all.iter().map(one).collect()
+    };
+    let base = of(&[("a.py", "from b import c\n")]);
+    let both = of(&[
+        ("a.py", "from b import d\n"),
+        ("new.py", "from a import d\n"),
+    ]);
+    let made = mutants(&base, &both);
+    let texts: Vec<&str> = made.mutants.iter().map(|m| m.text.as_str()).collect();
+    assert_eq!((texts, made.bare.len()), (vec!["from b import c\n", ""], 0));
+    let made = mutants(&base, &of(&[("a.py", "from b import d\n")]));
+    assert_eq!((made.mutants.len(), made.bare.len(), made.hunks), (0, 1, 1));
+}
+
+#[test]
+fn names_do_not_change_with_lines_elsewhere() {
+    let names = |gold: &str| -> BTreeSet<String> {
+        let tree = |text: &str| Files::from([("a.py".to_owned(), text.as_bytes().to_vec())]);
+        let made = mutants(&tree(""), &tree(gold));
+        made.mutants.into_iter().map(|m| m.name).collect()
+    };
+    let one = "def f(x):\n    return x + 1\n";
+    let found = names(one);
+    assert!(found.iter().all(|n| n.contains("-a-f-")), "{found:?}");
+    assert!(names(&format!("# a comment\n\n{one}")).is_superset(&found));
+}

@@ -1,0 +1,20 @@
+//! The prompt of a task (METHOD.md section 4).
+//!
+//! - [`sections`]: the variants of a prompt, cut from its sections
+//! - [`draft`]: a prompt to begin with, from contract and claims
+//! - [`lint`]: what a prompt leaves out, and what it gives away
+//! - [`leaks`]: solution material in a prompt
+//! - [`lexer`]: tokens of Python and of prose alike
+
+mod draft;
+mod leaks;
+mod lexer;
+mod lint;
+mod sections;
+
+pub use draft::draft;
+pub use lint::{Finding, FindingKind, LintInput, lint};
+pub use sections::{Variant, cut};
+
+#[cfg(test)]
+mod tests;

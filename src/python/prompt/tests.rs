@@ -1,0 +1,218 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::domain::TaskSpec;
+use crate::python::Files;
+use crate::python::contract::{ContractInput, contract};
+
+fn files(all: &[(&str, &str)]) -> Files {
+    all.iter()
+        .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
+        .collect()
+}
+
+const PROMPT: &str = "\
+# Title
+
+What it is.
+
+## Interface
+
+`pkg.new.Mix(size, depth=48)` and its `blend(parts, weight)`.
+
+## Required behaviour
+
+**Mean.** Every part counts by its weight.
+
+**Rest.** Nothing is left over.
+
+## Working rules
+
+Run it.
+";
+
+#[test]
+fn variants_are_cut_from_the_sections() {
+    let cut = |variant| cut(PROMPT, variant).unwrap();
+    assert_eq!(cut(Variant::Full), PROMPT);
+    let interface = cut(Variant::Interface);
+    assert!(interface.starts_with("# Title\n\nWhat it is.\n") && interface.contains("blend"));
+    assert!(!interface.contains("counts by") && !interface.contains("Run it"));
+    let behaviour = cut(Variant::Behaviour);
+    assert!(behaviour.contains("counts by") && !behaviour.contains("blend("));
+    assert!(cut(Variant::Process).ends_with("## Working rules\n\nRun it.\n"));
+    let error = super::cut("# Only\n", Variant::Process).unwrap_err();
+    assert!(error.contains("## Working rules"), "{error}");
+    assert!(super::cut(PROMPT, Variant::Original).is_err());
+    let error = "fuller".parse::<Variant>().unwrap_err();
+    assert!(error.contains("interface"), "{error}");
+    let fenced = "a\n```\n## Interface\n```\n## Interface\nb\n";
+    assert_eq!(super::cut(fenced, Variant::Interface).unwrap(), fenced);
+}
+
+fn spec(more: &str) -> TaskSpec {
+    toml::from_str(&format!(
+        "schema = 1\nid = \"t\"\ntitle = \"Mixing\"\nsummary = \"About {{mixing}}.\"\narea = \"rl\"\nkind = \"feature\"\nrepository = \"t/t\"\n\
+         [source]\nbase = \"base\"\n[gold]\npatch = \"gold.patch\"\n[environment]\nkind = \"host\"\n\
+         [suites.official]\nfrom = \"official\"\ninto = \"tests\"\n[suites.probes]\nfrom = \"probes\"\ninto = \"probes\"\n\
+         [[claims]]\nid = \"C1\"\ntext = \"weighted\"\nkind = \"numerics\"\nprobes = [\"probes/test_p.py::test_weights\"]\nprompt = \"counts by its weight\"\n\
+         [[claims]]\nid = \"C2\"\ntext = \"rest\"\nkind = \"behaviour\"\nunmeasured = \"why\"\nprompt = \"Nothing is left over\"\n{more}"
+    ))
+    .unwrap()
+}
+
+const GOLD: &str = "class Mix:\n    def __init__(self, size, depth=48):\n        self.size = size\n\
+    def blend(self, parts, weight):\n        scale = 37 * weight\n        total = scale / (weight + 0.125)\n        self.seen.append(helper(parts, total, offset))\n        return total\n";
+const PROBE: &str = "from pkg.new import Mix\ndef test_weights():\n    assert Mix(100, depth=48).blend([], weight=1) <= 1e-4\n";
+
+fn found(prompt: &str, more: &str) -> Vec<(FindingKind, Option<usize>, String)> {
+    let spec = spec(more);
+    let base = files(&[("pkg/__init__.py", ""), ("pkg/old.py", "LIMIT = 1000\n")]);
+    let gold = files(&[
+        ("pkg/__init__.py", ""),
+        ("pkg/old.py", "LIMIT = 1000\n"),
+        (
+            "pkg/new.py",
+            &GOLD.replace("\ndef blend", "\n    def blend"),
+        ),
+    ]);
+    let official = Files::new();
+    let probes = files(&[("probes/test_p.py", PROBE)]);
+    let contract = contract(&ContractInput {
+        spec: &spec,
+        base: &base,
+        gold: &gold,
+        official: &official,
+        probes: &probes,
+    });
+    lint(&LintInput {
+        spec: &spec,
+        prompt,
+        contract: &contract,
+        base: &base,
+        gold: &gold,
+        official: &official,
+        probes: &probes,
+    })
+    .into_iter()
+    .map(|f| (f.kind, f.line, f.message))
+    .collect()
+}
+
+/// The findings that a change of the prompt makes.
+#[track_caller]
+fn one(from: &str, to: &str) -> (FindingKind, Option<usize>, String) {
+    assert!(PROMPT.contains(from));
+    let all = found(&PROMPT.replace(from, to), "");
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].clone()
+}
+
+#[test]
+fn a_sound_prompt_has_no_finding() {
+    assert_eq!(found(PROMPT, ""), []);
+    // what base has gives nothing away
+    assert_eq!(
+        found(&PROMPT.replace("Run it.", "Run it 1,000 times."), ""),
+        []
+    );
+}
+
+#[test]
+fn each_weakness_is_found_with_its_line() {
+    use FindingKind::*;
+    let (kind, line, message) = one("`blend(parts, weight)`", "`mix(parts, weight)`");
+    assert_eq!((kind, line), (MissingSymbol, None));
+    assert!(message.contains("pkg.new.Mix.blend"), "{message}");
+    let all = found(
+        &PROMPT
+            .replace(", weight)`", ")`")
+            .replace("weight", "share"),
+        "",
+    );
+    assert!(
+        all.iter()
+            .any(|f| f.0 == MissingSymbol && f.2.contains("keyword weight")),
+        "{all:?}"
+    );
+    let (kind, _, message) = one("pkg.new.Mix", "Mix");
+    assert!(
+        kind == MissingSymbol && message.contains("module pkg.new"),
+        "{message}"
+    );
+
+    assert_eq!(one("its weight.", "its weight, 37 times.").0, Constant);
+    let (kind, line, message) = one("Nothing is left over.", "Nothing is left over 1e-4.");
+    assert_eq!((kind, line), (Constant, Some(13)));
+    assert!(message.contains("1e-4"), "{message}");
+    let (kind, line, _) = one("its weight.", "its weight: `total = scale / (weight + x)`.");
+    assert_eq!((kind, line), (Formula, Some(11)));
+    let (kind, _, _) = one(
+        "its weight.",
+        "its weight: `self.seen.append(helper(parts, total, offset))`.",
+    );
+    assert_eq!(kind, Code);
+    assert_eq!(one("Run it.", "Run test_weights.").0, Checking);
+    assert_eq!(one("Run it.", "Hidden tests will run.").0, Checking);
+    let (kind, line, _) = one("Run it.", "Handle errors properly.");
+    assert_eq!((kind, line), (Ambiguous, Some(17)));
+    assert_eq!(one("Run it.", "").0, Ambiguous);
+    assert_eq!(one("Run it.", "Run it.\n-").0, Ambiguous);
+    let (kind, line, message) = one("**Rest.**", "**More.** Faster.\n\n**Rest.**");
+    assert_eq!((kind, line), (Unprobed, Some(13)));
+    assert!(message.contains("\"More\""), "{message}");
+}
+
+#[test]
+fn claims_and_allowances_are_held_against_the_prompt() {
+    use FindingKind::*;
+    let kinds = |prompt: &str, more: &str| -> Vec<FindingKind> {
+        found(prompt, more).into_iter().map(|f| f.0).collect()
+    };
+    let claim = "[[claims]]\nid = \"C3\"\ntext = \"x\"\nkind = \"mode\"\n";
+    let probed = format!("{claim}probes = [\"probes/test_p.py::test_weights\"]\n");
+    assert_eq!(kinds(PROMPT, &probed), [Unstated]);
+    let promised = format!("{claim}prompt = \"Run it\"\n");
+    assert_eq!(kinds(PROMPT, &promised), [Unprobed]);
+    let allow = "[[contract.allow]]\nconstant = \"37\"\nwhy = \"the promise\"\n";
+    assert_eq!(
+        kinds(&PROMPT.replace("Run it.", "Run it 37 times."), allow),
+        []
+    );
+    assert_eq!(kinds(PROMPT, allow), [UnneededAllowance]);
+}
+
+#[test]
+fn a_draft_holds_contract_and_claims() {
+    let spec = spec("");
+    let gold = files(&[(
+        "pkg/new.py",
+        &GOLD.replace("\ndef blend", "\n    def blend"),
+    )]);
+    let probes = files(&[("probes/test_p.py", PROBE)]);
+    let text = draft(
+        &spec,
+        &contract(&ContractInput {
+            spec: &spec,
+            base: &Files::new(),
+            gold: &gold,
+            official: &Files::new(),
+            probes: &probes,
+        }),
+    );
+    assert!(text.starts_with("# Mixing\n\nAbout {mixing}.\n"), "{text}");
+    assert!(
+        text.contains("- `pkg.new.Mix.blend(parts, weight)`: a method."),
+        "{text}"
+    );
+    assert!(
+        text.contains("## Required behaviour\n\n- weighted\n- rest\n"),
+        "{text}"
+    );
+    assert!(!text.contains("{interface}"));
+    assert!(
+        cut(&text, Variant::Process)
+            .unwrap()
+            .contains("without asking")
+    );
+}
