@@ -238,20 +238,27 @@ fn what_was_left_without_rights_is_captured() {
     }
 }
 
-/// Longer than any path that the kernel takes: it can be made step by step.
+/// A path that a patch may hold, below a folder that makes it longer than the kernel takes: it can be
+/// made step by step.
 #[test]
 fn what_cannot_be_read_is_told() {
-    let bench = Bench::new(&base());
-    bench.put(&[("edited", "2\n"), ("long/ok", "o\n")]);
+    let dir = tempfile::tempdir().unwrap();
+    let base = snapshot(dir.path(), &base());
+    let mut work = dir.path().to_path_buf();
+    work.extend(std::iter::repeat_n("w".repeat(250), 5));
+    fs::create_dir_all(work.parent().unwrap()).unwrap();
+    base.agent_repository(base.tree(), &work).unwrap();
+    write(&work, &files(&[("edited", "2\n"), ("long/ok", "o\n")]));
     let name = "n".repeat(250);
-    let step = "import os, sys\nos.chdir('long')\nfor _ in range(16):\n\
-                \x20   os.mkdir(sys.argv[1])\n    os.chdir(sys.argv[1])\nopen('f' * 60, 'w').close()";
+    let step = "import os, sys\nos.chdir('long')\nfor _ in range(11):\n\
+                \x20   os.mkdir(sys.argv[1])\n    os.chdir(sys.argv[1])\n\
+                open('f' * 200, 'w').close()";
     let made = std::process::Command::new("python3")
         .args(["-c", step, &name])
-        .current_dir(&bench.work)
+        .current_dir(&work)
         .status();
     assert!(made.unwrap().success());
-    let captured = bench.base.capture(&bench.work, bench.base.tree()).unwrap();
+    let captured = base.capture(&work, base.tree()).unwrap();
     assert_eq!(Bench::brief(&captured), ["M edited", "A long/ok"]);
     let notes = &captured.notes;
     assert_eq!(notes.len(), 1, "{notes:?}");
