@@ -147,6 +147,13 @@ fn every_bundled_task_is_accepted_and_goes_stale_when_a_probe_changes() {
     // all official suites, gold's three times
     assert_eq!(known, patches + 2, "{said}");
     assert_eq!(standing(), "accepted");
+    // gold's runs are a calibration: a grade by the edited probes needs no other
+    let (code, grade) = common::grade(&home(), &tasks, TASK, &["--gold", "--engine", "local"]);
+    assert_eq!(code, 0);
+    let run = home().join("runs").join(grade["run"].as_str().unwrap());
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    assert_eq!(journal.matches("\"fresh\":false").count(), 2, "{journal}");
+    assert!(!journal.contains("\"fresh\":true"));
 }
 
 #[test]

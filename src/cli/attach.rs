@@ -8,7 +8,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
-use crate::store::Summary;
+use crate::store::{Summary, made_acceptance};
 
 #[derive(Serialize, JsonSchema)]
 pub struct RunDocument {
@@ -27,6 +27,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
         })?;
     } else {
         output::line(&output::safe(&super::runs::line(&summary)));
+        if summary.standing.is_some() {
+            output::line("");
+            super::verify::show(&made_acceptance(&run)?);
+        }
     }
     Ok(match ended {
         Ended::Finished(exit) => exit,

@@ -6,9 +6,14 @@ use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
 use crate::domain::run_state::RunState;
-use crate::domain::{CaseId, Source, Task, Work};
+use crate::domain::{CaseId, Cause, Grade, GradedCase, Source, Task, Work};
 use crate::launch::{self, AgentLaunch};
 use crate::store::{RunDir, Summary};
+
+/// Failing cases that are listed below a grade.
+const SHOWN_CASES: usize = 10;
+/// Characters of what each of them said.
+const SHOWN_MESSAGE: usize = 100;
 
 pub fn run(context: &Context, args: GradeArgs) -> Result<Exit, Failure> {
     let task = context.catalog()?.usable(&args.task)?;
@@ -28,10 +33,38 @@ pub(super) fn show((run, exit, state): &Done, json: bool) -> Result<Exit, Failur
             output::document(grade)?;
         } else {
             let summary = Summary::of(run)?;
+            for text in failures(grade) {
+                output::note(&output::safe(&text));
+            }
             output::line(&output::safe(&super::runs::line(&summary)));
         }
     }
     Ok(*exit)
+}
+
+/// Cases that gold passes and the submission does not, with what they said, up to a number.
+fn failures(grade: &Grade) -> Vec<String> {
+    let failed = |case: &&GradedCase| case.gold.passed() && !case.outcome.passed();
+    // a refused patch has one cause, told already
+    let of_cases = grade.cause == Some(Cause::Cases);
+    let all: Vec<&GradedCase> = grade.cases.iter().filter(failed).collect();
+    if !of_cases {
+        return Vec::new();
+    }
+    let words = |case: &&GradedCase| {
+        let message = case.message.as_deref().unwrap_or_default();
+        let first = message.lines().next().unwrap_or_default();
+        let short: String = first.chars().take(SHOWN_MESSAGE).collect();
+        format!("{:<8} {}  {short}", case.outcome.name(), case.id)
+    };
+    let mut lines: Vec<String> = all.iter().take(SHOWN_CASES).map(words).collect();
+    if all.len() > SHOWN_CASES {
+        let rest = all.len() - SHOWN_CASES;
+        lines.push(format!(
+            "… and {rest} more: the workbench or --json has them all"
+        ));
+    }
+    lines
 }
 
 /// A run that came to its end.

@@ -34,7 +34,8 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn show(made: &Acceptance) {
+/// As people read it: the matrix, the rule, the lists.
+pub(super) fn show(made: &Acceptance) {
     line(&format!(
         "{}  {}  engine {}  environment {}  gold runs {}",
         safe(&made.task),

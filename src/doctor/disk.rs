@@ -18,7 +18,8 @@ pub(super) fn scratch(home: &Path) -> std::io::Result<Scratch> {
     let absolute = std::path::absolute(home)?;
     let there = absolute
         .ancestors()
-        .find(|folder| folder.is_dir())
+        // a file where a folder should be is found too: nothing can be made in it
+        .find(|folder| folder.exists())
         .unwrap_or(Path::new("/"));
     let path = there.join(format!(".infradev-doctor-{}", std::process::id()));
     std::fs::create_dir(&path)?;
@@ -117,4 +118,21 @@ fn reflinks(folder: &Path) -> Check {
             "none on this file system: work trees are copied or overlaid"
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_home_that_is_a_file_cannot_be_written_and_one_that_is_not_there_can() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        for home in ["file", "file/below"] {
+            assert!(scratch(&dir.path().join(home)).is_err(), "{home}");
+        }
+        let made = scratch(&dir.path().join("not/yet")).unwrap();
+        assert_eq!(made.path().parent(), Some(dir.path()));
+    }
 }

@@ -180,6 +180,11 @@ mod tests {
         let mut out = std::io::BufReader::new(worker.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut out, &mut line).unwrap();
         let child: u32 = line.trim().parse().unwrap();
+        // the shell tells the number before the child has become another program
+        let command = || std::fs::read(format!("/proc/{child}/cmdline")).unwrap();
+        while !command().starts_with(b"sleep") {
+            std::thread::yield_now();
+        }
         let mut attribution = Attribution::new(Path::new("/proc"));
         let workers = [WorkerProcess {
             run: "run-7".into(),

@@ -198,7 +198,7 @@ fn fits(ground: &Ground, suite: Suite, known: &Calibration) -> Result<(), String
 }
 
 /// A calibration without suites yet.
-fn empty(ground: &Ground) -> Calibration {
+pub(super) fn empty(ground: &Ground) -> Calibration {
     Calibration {
         schema: CALIBRATION_VERSION,
         task: ground.task.id().into(),
@@ -254,17 +254,7 @@ async fn run_gold(
         all.push(gold_results(suite, ran)?);
         timer.stop();
     }
-    let spec = ground.task.spec.suites.get(suite);
-    let part = SuiteCalibration {
-        key: key.into(),
-        ranks: spec.map_or(1, |s| s.ranks.max(1)),
-        runs: all.len() as u32,
-        duration_s: all
-            .iter()
-            .map(|run| run.iter().map(|r| r.duration_s).sum())
-            .fold(0.0, f64::max),
-        cases: merge(&all),
-    };
+    let part = part(ground, suite, key, &all);
     if part.passed() == 0 {
         // a judge that is content with nothing is none
         return Err(Stop::Input(format!(
@@ -278,6 +268,26 @@ async fn run_gold(
         suites: BTreeMap::from([(suite, part)]),
         ..none
     })
+}
+
+/// What gold's runs of a suite say together.
+pub(super) fn part(
+    ground: &Ground,
+    suite: Suite,
+    key: &str,
+    all: &[Vec<CaseResult>],
+) -> SuiteCalibration {
+    let spec = ground.task.spec.suites.get(suite);
+    SuiteCalibration {
+        key: key.into(),
+        ranks: spec.map_or(1, |s| s.ranks.max(1)),
+        runs: all.len() as u32,
+        duration_s: all
+            .iter()
+            .map(|run| run.iter().map(|r| r.duration_s).sum())
+            .fold(0.0, f64::max),
+        cases: merge(all),
+    }
 }
 
 fn gold_results(suite: Suite, ran: SuiteResult) -> Result<Vec<CaseResult>, Stop> {
@@ -337,7 +347,7 @@ fn merge(runs: &[Vec<CaseResult>]) -> Vec<CalibratedCase> {
         .collect()
 }
 
-fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
+pub(super) fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
     let fault = |e: String| Stop::Fault(e);
     let spec = &ground.task.spec;
     let tests = ground.trees.suite_hash(&ground.task, suite)?;

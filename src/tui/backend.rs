@@ -13,8 +13,8 @@ use std::sync::Arc;
 use crate::domain::case::CaseDetail;
 use crate::domain::submission::LogFormat;
 use crate::domain::{
-    Badge, CaseId, CaseResult, Cause, EngineKind, Record, RunId, Source, Stage, Subject, Suite,
-    SuiteChoice, Task, Verdict, Work,
+    Badge, CaseId, CaseResult, Cause, EngineKind, Record, RunId, Source, Stage, Standing, Subject,
+    Suite, SuiteChoice, Task, Verdict, Work,
 };
 
 use super::agent_offer::{AgentOffer, AgentRequest};
@@ -112,6 +112,8 @@ pub struct RunSummary {
     pub waits_for_gpus: bool,
     /// A patch is graded, or the task itself is looked at.
     pub work: Work,
+    /// What a verify run came to.
+    pub standing: Option<Standing>,
     pub verdict: Option<Verdict>,
     pub cause: Option<Cause>,
     pub badges: Vec<Badge>,

@@ -210,6 +210,13 @@ fn only_the_cases_that_are_asked_for_run() {
     let ran = house.run();
     ran.assert(&[("test_x[1]", Passed), ("test_gone", Outcome::Missing)]);
     ran.no_discrepancy();
+    // its siblings are of no concern: nobody waits for them
+    let told = ran.events.iter().filter_map(|(_, event)| match event {
+        Event::Collected { cases, .. } => Some(cases.as_slice()),
+        _ => None,
+    });
+    let told: Vec<&str> = told.flatten().map(CaseId::as_str).collect();
+    assert_eq!(told, ["tests/test_a.py::test_x[1]"]);
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl Store {
             engine: summary.engine,
             waits_for_gpus: summary.waits_for_gpus,
             work,
+            standing: summary.standing,
             verdict: summary.verdict,
             cause: summary.cause,
             badges: summary.badges,

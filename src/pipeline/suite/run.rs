@@ -359,8 +359,9 @@ impl<S: FnMut(Event)> Running<'_, S> {
         let (subject, suite) = (self.run.subject, self.run.suite);
         for told in group.take_told() {
             match told {
-                Told::Collected(cases) => {
+                Told::Collected(mut cases) => {
                     if self.tally.collected(&cases) {
+                        cases.retain(|id| self.run.chosen(id));
                         self.emit(Event::Collected {
                             subject,
                             suite,

@@ -83,6 +83,13 @@ impl SuiteRun {
     }
 }
 
+impl SuiteRun {
+    /// Whether a case that is collected is to run.
+    pub fn chosen(&self, id: &CaseId) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(id))
+    }
+}
+
 /// max(60 s, 10x gold's slowest case) (DESIGN.md, The judge's mechanics).
 pub fn default_case_limit(slowest_s: Option<f64>) -> Duration {
     seconds((10.0 * slowest_s.unwrap_or(0.0)).max(60.0))

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::candidates::{Candidate, candidates};
 use super::cells::{Cells, Slot};
 use super::keys::{SuiteFiles, acceptance_key};
 use crate::domain::acceptance::{Acceptance, Role, Standing};
-use crate::domain::{Event, Level, Manifest, Stage, Subject, Suite};
+use crate::domain::{Calibration, Event, Level, Manifest, Stage, Subject, Suite};
 use crate::judge::acceptance::{About, PatchEvidence, SuiteRuns, accept};
+use crate::pipeline::calibrate::{empty, key, part};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::{Ground, prepare};
 use crate::pipeline::recorder::Recorder;
-use crate::store::{Home, RunDir, keep_acceptance, now_s};
+use crate::store::{Home, RunDir, keep_acceptance, keep_calibration, now_s};
 
 /// Verifies a task: whether every part of the acceptance rule holds. `runs`: of gold.
 pub(in crate::pipeline) async fn verify(
@@ -93,6 +94,7 @@ async fn on_ground(
     cells.fill(first, beside).await?;
     cells.fill(others, beside).await?;
     let evidence = evidence(&candidates, cells.results);
+    keep_gold(home, ground, &evidence[0], isolated.load(Ordering::Relaxed))?;
     let about = About {
         run: ground.run.id().0,
         key,
@@ -102,6 +104,27 @@ async fn on_ground(
         runs,
     };
     Ok(accept(&ground.task.spec, &evidence, &about))
+}
+
+/// Gold has run as a calibration has it run: no grade under the same key needs it again.
+fn keep_gold(
+    home: &Home,
+    ground: &Ground,
+    gold: &PatchEvidence,
+    isolated: bool,
+) -> Result<(), Stop> {
+    for (suite, runs) in &gold.runs {
+        let part = part(ground, *suite, &key(ground, *suite)?, runs);
+        if part.passed() > 0 {
+            let made = Calibration {
+                isolated,
+                suites: BTreeMap::from([(*suite, part)]),
+                ..empty(ground)
+            };
+            keep_calibration(home, &made)?;
+        }
+    }
+    Ok(())
 }
 
 /// Gold's first runs, and everything else.

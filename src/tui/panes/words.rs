@@ -4,7 +4,7 @@ use ratatui::text::Span;
 
 use crate::domain::hardware::Fitting;
 use crate::domain::task::HardwareSpec;
-use crate::domain::{Outcome, Suite, Verdict, Work};
+use crate::domain::{Outcome, Standing, Suite, Verdict, Work};
 use crate::tui::backend::{Count, RunStatus, RunSummary};
 use crate::tui::state::App;
 use crate::tui::text;
@@ -79,7 +79,10 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
         // the order was at fault, not the machinery
         (RunStatus::Finished, None) if run.fault.is_some() => ("refused".into(), Role::Fault),
         (RunStatus::Finished, None) if run.work != Work::Grade => match run.work {
-            Work::Verify { .. } => ("verified".into(), Role::Text),
+            Work::Verify { .. } => {
+                let word = run.standing.map_or("verified", Standing::name);
+                (word.into(), Role::Text)
+            }
             _ => ("calibrated".into(), Role::Text),
         },
         (RunStatus::Finished, None) => ("finished".into(), Role::Text),

@@ -270,4 +270,15 @@ fn a_calibration_does_not_hide_golds_verdict() {
         Msg::Run(calibrating.id.clone(), Ok(Some(calibrating))),
     );
     assert!(screen(&app).contains("RESOLVED"), "{}", screen(&app));
+    // nor does one that was cancelled, or a verify run
+    for (n, work, status) in [
+        (8, Work::Grade, RunStatus::Cancelled),
+        (9, Work::Verify { runs: 3 }, RunStatus::Finished),
+    ] {
+        let mut run = gold(n, work);
+        run.status = status;
+        run.verdict = None;
+        update(&mut app, Msg::Run(run.id.clone(), Ok(Some(run))));
+        assert!(screen(&app).contains("RESOLVED"), "{}", screen(&app));
+    }
 }

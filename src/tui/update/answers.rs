@@ -319,6 +319,7 @@ impl RunSummary {
             engine: None,
             waits_for_gpus: false,
             work: crate::domain::Work::Grade,
+            standing: None,
             verdict: None,
             cause: None,
             badges: Vec::new(),

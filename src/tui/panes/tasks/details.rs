@@ -96,7 +96,9 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
         let words = format!("{words}: `infradev check {}` says how to get it", spec.id);
         rows.extend(canvas.wrapped(Role::Warn, &words, width, 3));
     }
-    rows.extend(canvas.wrapped(Role::Text, &spec.summary, width, 6));
+    // as much as there is room for, and a mark where that is not all
+    let room = canvas.height().saturating_sub(rows.len() + 1).clamp(1, 6);
+    rows.extend(canvas.wrapped(Role::Text, &spec.summary, width, room));
 }
 
 fn source_rows(

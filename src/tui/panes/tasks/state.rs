@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::domain::{RunId, Source, Work};
-use crate::tui::backend::RunSummary;
+use crate::tui::backend::{RunStatus, RunSummary};
 use crate::tui::state::{App, Target};
 use crate::tui::text;
 use crate::tui::widgets::figures;
@@ -125,10 +125,15 @@ pub fn standing_run<'a>(app: &'a App, task: &str, source: &Source) -> Option<&'a
     let of_source = |run: &&RunSummary| run.task == task && run.source == *source;
     let whole = |run: &&RunSummary| of_source(run) && run.only == 0;
     let runs = || app.runs.iter();
-    // a calibration or a verify run that has ended says less of gold than its verdict
+    // what has ended without a verdict (cancelled, refused, a calibration, a verify run) says less
+    // of a source than the verdict before it
     runs()
         .filter(whole)
-        .find(|run| run.work == Work::Grade || run.status.live())
+        .find(|run| {
+            let refused = run.fault.is_some() && run.verdict.is_none();
+            let said = run.work == Work::Grade && run.status != RunStatus::Cancelled && !refused;
+            said || run.status.live()
+        })
         .or_else(|| runs().find(whole))
         .or_else(|| runs().find(of_source))
 }
