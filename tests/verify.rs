@@ -7,6 +7,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use common::{code, home, infradev, tasks};
@@ -83,6 +84,21 @@ fn edit(tasks: &Path, lines: &str, instead: bool) {
     std::fs::write(&path, format!("{before}{head}{lines}{body}{after}")).unwrap();
 }
 
+/// The cells of the task as it is, once for all tests that change one probe of it.
+fn known() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let (code, _) = document(&mut verify(&copy("known"), TASK));
+        assert_eq!(code, 0);
+    });
+}
+
+/// A line that no earlier run of these tests has cells of, in a home that they share.
+fn never_seen() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("    assert '{}'\n", since.unwrap().as_nanos())
+}
+
 /// Verifies the task with a broken probe: its standing must be `rejected`.
 fn rejected(
     name: &str,
@@ -90,6 +106,7 @@ fn rejected(
     instead: bool,
     env: &[(&str, &str)],
 ) -> Vec<(String, Vec<String>)> {
+    known();
     let tasks = copy(name);
     edit(&tasks, lines, instead);
     let mut command = verify(&tasks, TASK);
@@ -134,7 +151,7 @@ fn every_bundled_task_is_accepted_and_goes_stale_when_a_probe_changes() {
         task["acceptance"].as_str().unwrap().to_owned()
     };
     assert_eq!(standing(), "accepted");
-    edit(&tasks, "    assert True\n", false);
+    edit(&tasks, &never_seen(), false);
     assert_eq!(standing(), "stale");
     // only the cells of the edited file are run again
     let output = infradev(&home(), &tasks)
@@ -204,9 +221,9 @@ fn a_probe_that_demands_golds_private_helper_rejects_the_alternatives() {
 
 #[test]
 fn a_verify_that_was_killed_resumes_at_the_missing_cells() {
+    known();
     let tasks = copy("killed");
-    // cells of its own: no other test has them
-    edit(&tasks, "    assert 'killed'\n", false);
+    edit(&tasks, &never_seen(), false);
     let mut child = infradev(&home(), &tasks);
     child.args(["verify", TASK, "--engine", "local", "--detach"]);
     let output = child.stderr(Stdio::piped()).output().unwrap();
