@@ -1,6 +1,6 @@
 """Shared environments against one image a task, from cold: disk and build time. Run by hand.
 
-    python3 benches/env_storage/measure.py [--binary target/release/infradev] [--sets real,low]
+    python3 benches/env_storage/measure.py [--binary target/release/infradev] [--sets real,near,low]
     python3 benches/env_storage/measure.py lock --uv PATH     # makes locks/*.txt from inputs.toml
 
 Needs docker with the base image, root (to read the engine's layers), and a package index.
@@ -8,6 +8,7 @@ What is measured, and how: benches/README.md.
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import os
@@ -63,7 +64,7 @@ def lock(uv):
             [uv, "pip", "compile", "--quiet", "--system-certs", "--generate-hashes", "--no-header"]
             + ["--no-annotate", "--no-emit-index-url", "--only-binary", ":all:", "--no-cache"]
             + ["--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28"]
-            + ["--exclude-newer", given["newest"], "-"],
+            + ["--override", LOCKS / "overrides.txt", "--exclude-newer", given["newest"], "-"],
             input=wanted, capture_output=True, text=True,
         )
         if locked.returncode:
@@ -98,10 +99,12 @@ def client():
 
 
 class Images:
-    """Images of ours; gone, with their containers, when it is closed."""
+    """Images of ours; gone, with their containers, when it is closed, or before."""
 
     def __init__(self):
         self.made = []
+        # by layer, of all images that were weighed
+        self.bytes = {}
 
     def make(self, base, name, script, *args):
         """From cold to an image; the seconds that it took."""
@@ -114,6 +117,17 @@ class Images:
         call("docker", "rm", container)
         return image, took
 
+    def weigh(self, image, known=(BASE,)):
+        """What the image adds to those that are known; a layer that several have is counted once."""
+        added = layers(image).difference(*map(layers, known))
+        self.bytes |= {layer: du(os.path.realpath(layer)) for layer in added}
+        return sum(self.bytes[layer] for layer in added)
+
+    def drop(self, image):
+        """Weighed, it may go: all of them together would fill the disk."""
+        call("docker", "rmi", "-f", image)
+        self.made = [one for one in self.made if one[1] != image]
+
     def close(self):
         for container, image in reversed(self.made):
             call("docker", "rm", "-f", container, check=False)
@@ -123,19 +137,13 @@ class Images:
 def layers(image):
     """Folders of an image's layers in the engine's store."""
     data = json.loads(call("docker", "image", "inspect", image))[0]["GraphDriver"]["Data"]
-    return {data["UpperDir"], *filter(None, data.get("LowerDir", "").split(":"))}
+    return frozenset({data["UpperDir"], *filter(None, data.get("LowerDir", "").split(":"))})
 
 
 def du(*paths):
     """Bytes allocated, each inode once."""
     out = call("du", "-s", "-c", "--block-size=1", *paths) if paths else "0"
     return int(out.splitlines()[-1].split()[0])
-
-
-def grown(images):
-    """What the images add to the base image; a layer that several have is counted once."""
-    every = set().union(*map(layers, images)) - layers(BASE)
-    return du(*{os.path.realpath(layer) for layer in every})
 
 
 def task(tasks, name, lock):
@@ -162,6 +170,49 @@ def prepared(home):
     return at["environment_ready"] - at["engine_chosen"]
 
 
+def mine(home):
+    """What infradev keeps for environments, uv itself included."""
+    return du(*(p for p in (home / "env", home / "cache", home / "tools") if p.exists()))
+
+
+def bytecode(home):
+    """Of all environments: sources that have bytecode, how many there are by place and content, how
+    many inodes hold their bytecode; its bytes, each inode once, and as copies."""
+    every, distinct, inodes, copies = 0, set(), {}, 0
+    for site in (home / "env").glob("*/venv/lib/*/site-packages"):
+        for compiled in site.rglob("*.pyc"):
+            source = compiled.parent.parent / f"{compiled.name.split('.')[0]}.py"
+            if compiled.parent.name != "__pycache__" or not source.exists():
+                continue
+            stat = compiled.stat()
+            every += 1
+            copies += stat.st_blocks * 512
+            inodes[stat.st_ino] = stat.st_blocks * 512
+            content = hashlib.sha256(source.read_bytes()).digest()
+            distinct.add((source.relative_to(site), content))
+    return every, len(distinct), len(inodes), sum(inodes.values()), copies
+
+
+def twice(home):
+    """Bytes of files whose content another inode has as well: what could still be shared."""
+    sizes = {}
+    for part in ("env", "cache"):
+        for folder, _, names in os.walk(home / part):
+            for path in (os.path.join(folder, name) for name in names):
+                stat = os.lstat(path)
+                if not os.path.islink(path) and stat.st_size:
+                    sizes.setdefault(stat.st_size, {})[stat.st_ino] = (path, stat.st_blocks * 512)
+    total = 0
+    for inodes in sizes.values():
+        contents = set()
+        for path, taken in inodes.values() if len(inodes) > 1 else ():
+            with open(path, "rb") as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+            total += taken if content in contents else 0
+            contents.add(content)
+    return total
+
+
 def measure(kind, work, binary):
     locks = sorted(LOCKS.glob(f"{kind}-*.txt"))
     names = {lock: packages(lock) for lock in locks}
@@ -175,22 +226,25 @@ def measure(kind, work, binary):
     for folder in (cache, home, tasks):
         folder.mkdir(parents=True)
         folder.chmod(0o755)
-    images, naive, careful = Images(), [], []
+    images = Images()
+    engine = {"naive": 0, "careful": 0}
     seconds = {"naive": 0.0, "careful": 0.0, "infradev": 0.0}
     try:
         shared, took = images.make(
             BASE, f"{kind}-uv", f"python3 -m venv /opt/uv && /opt/uv/bin/pip install -q --no-cache-dir '{UV}'"
         )
         seconds["careful"] += took
+        engine["careful"] += images.weigh(shared)
         print(f"  shared layer with uv {took:.1f} s", flush=True)
         for number, lock in enumerate(locks):
             def by_pip():
                 image, took = images.make(
                     BASE, f"{lock.stem}-naive",
                     "python3 -m venv /opt/venv && /opt/venv/bin/pip install -q --no-cache-dir"
-                    " --require-hashes -r /mnt/lock.txt",
+                    " --no-deps --require-hashes -r /mnt/lock.txt",
                     "-v", f"{lock}:/mnt/lock.txt:ro")
-                naive.append(image)
+                engine["naive"] += images.weigh(image)
+                images.drop(image)
                 return "naive", took
 
             def by_uv():
@@ -200,7 +254,8 @@ def measure(kind, work, binary):
                     " --compile-bytecode --link-mode copy --python /opt/venv/bin/python /mnt/lock.txt",
                     "-v", f"{lock}:/mnt/lock.txt:ro", "-v", f"{cache}:/mnt/cache",
                     "-e", "UV_CACHE_DIR=/mnt/cache")
-                careful.append(image)
+                engine["careful"] += images.weigh(image, (BASE, shared))
+                images.drop(image)
                 return "careful", took
 
             def ours():
@@ -219,24 +274,24 @@ def measure(kind, work, binary):
             for method, took in shown:
                 seconds[method] += took
             print(f"  {lock.stem}: " + ", ".join(f"{m} {s:.1f} s" for m, s in shown)
-                  + f" (the whole grade {whole[0]:.1f} s)", flush=True)
+                  + f" (the whole grade {whole[0]:.1f} s); so far naive {mb(engine['naive'])}, "
+                  f"careful {mb(engine['careful'])}, infradev {mb(mine(home))}", flush=True)
         listed = json.loads(call(binary, "--home", home, "--tasks", tasks, "env", "list", "--json"))
         rows = [row for row in listed["environments"] if row["state"] == "ready"]
         assert len(rows) == len(locks), listed
         built = sum(row["build_s"] for row in rows)
-        engine = {"naive": grown(naive), "careful": grown([shared, *careful])}
         downloads = du(cache)
         bytes_ = {
             "naive": engine["naive"],
             "careful": engine["careful"] + downloads,
-            "infradev": du(*(p for p in (home / "env", home / "cache", home / "tools") if p.exists())),
+            "infradev": mine(home),
         }
-        apart = {way: sum(grown([image]) for image in made) for way, made in
-                 (("naive", naive), ("careful", careful))}
+        sources, in_pool, stamps, apart, copies = bytecode(home)
         print(f"  careful: layers {mb(engine['careful'])}, cache {mb(downloads)}; "
               f"infradev: env {mb(du(home / 'env'))}, cache besides "
-              f"{mb(bytes_['infradev'] - du(home / 'env'))}, builds alone {built:.1f} s; "
-              f"images without sharing: naive {mb(apart['naive'])}, careful {mb(apart['careful'])}")
+              f"{mb(bytes_['infradev'] - du(home / 'env'))}, builds alone {built:.1f} s; bytecode of "
+              f"{sources} files, {in_pool} distinct, is {stamps} inodes, {mb(apart)} of {mb(copies)}; "
+              f"equal files that are still apart {mb(twice(home))}")
         print(f"\n| {kind} | disk | of naive | build time | of naive |\n| --- | --- | --- | --- | --- |")
         for method in seconds:
             print(f"| {method} | {mb(bytes_[method])} | {bytes_[method] / bytes_['naive']:.0%} | "
@@ -246,6 +301,7 @@ def measure(kind, work, binary):
             print(f"goal {what} at most {goal:.0%} of naive: {ratio:.1%}, {'met' if ratio <= goal else 'MISSED'}")
     finally:
         images.close()
+        shutil.rmtree(work / kind, ignore_errors=True)
 
 
 def mb(count):
@@ -263,7 +319,7 @@ def main():
     parser.add_argument("what", nargs="?", choices=("measure", "lock"), default="measure")
     parser.add_argument("--uv", default="uv")
     parser.add_argument("--binary", default=HERE.parents[1] / "target/release/infradev")
-    parser.add_argument("--sets", default="real,low")
+    parser.add_argument("--sets", default="real,near,low")
     asked = parser.parse_args()
     if asked.what == "lock":
         return lock(asked.uv)
