@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::Failure;
 use crate::domain::Task;
-use crate::workspace::{Versions, VersionsError, WorkspaceError};
+use crate::workspace::{SourcesError, Versions, WorkspaceError};
 
 pub fn open(context: &Context, id: &str) -> Result<(Task, Versions), Failure> {
     let task = context.catalog()?.usable(id)?;
@@ -12,11 +12,11 @@ pub fn open(context: &Context, id: &str) -> Result<(Task, Versions), Failure> {
     Ok((task, versions))
 }
 
-impl From<VersionsError> for Failure {
-    fn from(e: VersionsError) -> Self {
+impl From<SourcesError> for Failure {
+    fn from(e: SourcesError) -> Self {
         match e {
-            VersionsError::Task { what } => Self::input(what),
-            VersionsError::Workspace(e) => e.into(),
+            SourcesError::Task { what } => Self::input(what),
+            SourcesError::Workspace(e) => e.into(),
         }
     }
 }

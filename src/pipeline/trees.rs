@@ -1,6 +1,7 @@
 //! The trees of a task: base, gold, and what a patch makes of base.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use git2::Oid;
 
@@ -10,11 +11,13 @@ use crate::domain::task::SuiteSpec;
 use crate::domain::{Cause, Suite, Task};
 use crate::python::edits;
 use crate::store::Home;
-use crate::workspace::{self, Absent, ApplyError, Mirrors, Origin, Snapshot, WorkspaceError};
+use crate::workspace::{
+    self, Absent, ApplyError, Mirrors, Snapshot, Sources, SourcesError, WorkspaceError,
+};
 
 /// Base and gold of a task, as git objects in the home.
 pub struct Trees {
-    pub snapshot: Snapshot,
+    pub snapshot: Arc<Snapshot>,
     pub base: Oid,
     pub gold: Oid,
     /// The tree of the gold commit with its tests, where the task's source is a repository.
@@ -81,10 +84,10 @@ pub enum NoTrees {
     Stop(Stop),
 }
 
-impl From<WorkspaceError> for NoTrees {
-    fn from(e: WorkspaceError) -> Self {
+impl From<SourcesError> for NoTrees {
+    fn from(e: SourcesError) -> Self {
         match e {
-            WorkspaceError::Absent(absent) => Self::Absent(absent),
+            SourcesError::Workspace(WorkspaceError::Absent(absent)) => Self::Absent(absent),
             e => Self::Stop(Stop::Input(e.to_string())),
         }
     }
@@ -101,41 +104,30 @@ impl Trees {
         })
     }
 
+    /// The same trees, for who reads their sources.
+    pub fn sources(&self) -> Sources {
+        Sources {
+            snapshot: Arc::clone(&self.snapshot),
+            base: self.base,
+            gold: self.gold,
+            merged: self.gold_commit,
+        }
+    }
+
     /// As [`Trees::open`], and tells a source that is not on this machine from all else.
     pub fn find(home: &Home, task: &Task) -> Result<Self, NoTrees> {
-        let spec = &task.spec;
-        let only = &spec.source.only;
-        let origin = Origin::of(task, &Mirrors::from_env(Some(home.mirrors())));
-        let store = home.snapshots();
-        let snapshot = match (&spec.source.base, &origin) {
-            (Some(base), _) => Snapshot::from_dir(&task.path(base), &store)?,
-            (None, Some(origin)) => {
-                let commit = spec.source.base_commit.as_deref().unwrap_or_default();
-                Snapshot::from_git(origin, commit, only, &store)?
-            }
-            (None, None) => {
-                let message = format!("task {} has no source", task.id());
-                return Err(NoTrees::Stop(Stop::Input(message)));
-            }
-        };
-        let base = snapshot.tree();
-        let (gold, gold_commit) = match (&spec.gold.commit, &origin) {
-            (Some(commit), Some(origin)) => {
-                let whole = snapshot.import_git(origin, commit, only)?;
-                // gold is the change outside the suites' folders: tests come with the suites
-                let mut gold = whole;
-                for suite in Suite::ALL.iter().filter_map(|s| spec.suites.get(*s)) {
-                    gold = snapshot.graft(gold, base, &suite.into)?;
-                }
-                (gold, Some(whole))
-            }
-            _ => (gold_patch(&snapshot, task).map_err(NoTrees::Stop)?, None),
-        };
+        let mirrors = Mirrors::from_env(Some(home.mirrors()));
+        let Sources {
+            snapshot,
+            base,
+            gold,
+            merged,
+        } = Sources::open(task, &mirrors, &home.snapshots())?;
         Ok(Self {
             snapshot,
             base,
             gold,
-            gold_commit,
+            gold_commit: merged,
         })
     }
 
@@ -253,16 +245,6 @@ impl Trees {
 fn suite_spec(task: &Task, suite: Suite) -> Result<&SuiteSpec, Stop> {
     let none = || Stop::Input(format!("task {} has no {suite} suite", task.id()));
     task.spec.suites.get(suite).ok_or_else(none)
-}
-
-/// Base with the task's gold patch.
-fn gold_patch(snapshot: &Snapshot, task: &Task) -> Result<Oid, Stop> {
-    let file = task.path(task.spec.gold.patch.as_deref().unwrap_or_default());
-    let input = |what: String| Stop::Input(format!("{}: {what}", file.display()));
-    let bytes = std::fs::read(&file).map_err(|e| input(e.to_string()))?;
-    workspace::apply(snapshot, &bytes)
-        .map(|applied| applied.tree)
-        .map_err(|e| input(format!("gold does not apply to base: {e}")))
 }
 
 fn patched(file: &workspace::AppliedFile) -> PatchedFile {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use git2::Oid;
 
-use super::{ApplyError, Mirrors, Origin, Snapshot, TreeDiff, WorkspaceError, apply};
+use super::{Mirrors, Snapshot, Sources, SourcesError, TreeDiff, WorkspaceError};
 use crate::domain::{Suite, Task};
 
 /// Files by their path in the work tree. A path that is not UTF-8 is left out.
@@ -14,7 +15,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Base and gold of a task.
 pub struct Versions {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     base: Oid,
     gold: Oid,
     /// The gold commit with its tests, where the source is a repository.
@@ -23,62 +24,36 @@ pub struct Versions {
     suites: Vec<String>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum VersionsError {
-    #[error(transparent)]
-    Workspace(#[from] WorkspaceError),
-    #[error("{what}")]
-    Task { what: String },
-}
-
 impl Versions {
     /// `store`: the home's snapshots.
-    pub fn open(task: &Task, mirrors: &Mirrors, store: &Path) -> Result<Self, VersionsError> {
-        let wrong = |what: String| VersionsError::Task { what };
-        let spec = &task.spec;
-        let only = &spec.source.only;
-        let origin = Origin::of(task, mirrors);
-        let snapshot = match (&spec.source.base, &origin) {
-            (Some(base), _) => Snapshot::from_dir(&task.path(base), store)?,
-            (None, Some(origin)) => {
-                let commit = spec.source.base_commit.as_deref().unwrap_or_default();
-                Snapshot::from_git(origin, commit, only, store)?
-            }
-            (None, None) => return Err(wrong(format!("task {} has no source", task.id()))),
-        };
-        let (gold, merged) = if let (Some(commit), Some(origin)) = (&spec.gold.commit, &origin) {
-            let whole = snapshot.import_git(origin, commit, only)?;
-            (whole, Some(whole))
-        } else {
-            let file = task.path(spec.gold.patch.as_deref().unwrap_or_default());
-            let shown = file.display();
-            let bytes = std::fs::read(&file).map_err(|e| wrong(format!("{shown}: {e}")))?;
-            let applied = apply(&snapshot, &bytes).map_err(|e| match e {
-                ApplyError::Workspace(e) => VersionsError::Workspace(e),
-                ApplyError::Refused(_) => {
-                    wrong(format!("{shown}: gold does not apply to base: {e}"))
-                }
-            })?;
-            (applied.tree, None)
-        };
-        let base = snapshot.tree();
-        let suites = Suite::ALL
+    pub fn open(task: &Task, mirrors: &Mirrors, store: &Path) -> Result<Self, SourcesError> {
+        Ok(Self::of(task, Sources::open(task, mirrors, store)?)?)
+    }
+
+    /// Of trees that are open already.
+    pub fn of(task: &Task, sources: Sources) -> Result<Self, WorkspaceError> {
+        let suites: Vec<String> = Suite::ALL
             .iter()
-            .filter_map(|s| spec.suites.get(*s))
+            .filter_map(|s| task.spec.suites.get(*s))
             .map(|s| s.into.trim_matches('/').to_owned())
             .collect();
-        let mut versions = Self {
+        let Sources {
+            snapshot,
+            base,
+            mut gold,
+            merged,
+        } = sources;
+        // tests come with the suites, whatever a patch of gold's does there
+        for folder in &suites {
+            gold = snapshot.graft(gold, base, folder)?;
+        }
+        Ok(Self {
             snapshot,
             base,
             gold,
             merged,
             suites,
-        };
-        // tests come with the suites
-        for folder in versions.suites.clone() {
-            versions.gold = versions.snapshot.graft(versions.gold, base, &folder)?;
-        }
-        Ok(versions)
+        })
     }
 
     /// Base's Python files and all others that gold changes, outside the suites' folders.
@@ -109,7 +84,7 @@ impl Versions {
     }
 
     /// The Python files of a suite, by their place in the work tree.
-    pub fn suite(&self, task: &Task, suite: Suite) -> Result<Files, VersionsError> {
+    pub fn suite(&self, task: &Task, suite: Suite) -> Result<Files, SourcesError> {
         let Some(spec) = task.spec.suites.get(suite) else {
             return Ok(Files::new());
         };
@@ -119,7 +94,7 @@ impl Versions {
             (tree, format!("{into}/"))
         } else {
             let what = format!("task {} has no {suite} suite", task.id());
-            let merged = self.merged.ok_or(VersionsError::Task { what })?;
+            let merged = self.merged.ok_or(SourcesError::Task { what })?;
             (merged, String::new())
         };
         let found = self.files(tree, |path| {
@@ -196,6 +171,7 @@ fn inside(folder: &str, path: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::apply;
     use super::*;
     use crate::catalog::load_task;
 

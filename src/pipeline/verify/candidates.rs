@@ -14,8 +14,7 @@ use crate::pipeline::ground::Ground;
 use crate::pipeline::run_suites::Subjected;
 use crate::pipeline::trees::{Patch, Trees, Unchanged};
 use crate::python::hollow::hollow;
-use crate::store::Home;
-use crate::workspace::{Mirrors, Versions};
+use crate::workspace::Versions;
 
 /// One patch, and what it makes of base.
 #[derive(Clone, Debug)]
@@ -35,13 +34,11 @@ impl Candidate {
 
 /// All of them, gold first; built, where the task has a build step.
 pub(super) async fn candidates(
-    home: &Home,
     ground: &Ground,
     isolated: &Arc<AtomicBool>,
 ) -> Result<Vec<Candidate>, Stop> {
     let (trees, task) = (Arc::clone(&ground.trees), ground.task.clone());
-    let home = home.clone();
-    let mut all = tokio::task::spawn_blocking(move || of_task(&home, &trees, &task))
+    let mut all = tokio::task::spawn_blocking(move || of_task(&trees, &task))
         .await
         .map_err(|e| Stop::Fault(format!("patches: {e}")))??;
     let Some(spec) = &ground.task.spec.build else {
@@ -75,7 +72,7 @@ async fn import(ground: &Ground, built: &Path) -> Result<Oid, Stop> {
         .map_err(|e| Stop::Fault(e.to_string()))
 }
 
-fn of_task(home: &Home, trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop> {
+fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop> {
     let plain = |role, tree| Candidate {
         role,
         name: String::new(),
@@ -85,7 +82,7 @@ fn of_task(home: &Home, trees: &Trees, task: &Task) -> Result<Vec<Candidate>, St
     let mut all = vec![
         plain(Role::Gold, Ok(trees.gold)),
         plain(Role::Base, Ok(trees.base)),
-        plain(Role::Hollow, hollow_tree(home, trees, task)?),
+        plain(Role::Hollow, hollow_tree(trees, task)?),
     ];
     for a in &task.spec.adversarial {
         all.push(Candidate {
@@ -118,14 +115,9 @@ fn tree_of(trees: &Trees, file: &Path) -> Result<Result<Oid, (Cause, String)>, S
 }
 
 /// Made from base and gold each time, so that it never is an old one.
-fn hollow_tree(
-    home: &Home,
-    trees: &Trees,
-    task: &Task,
-) -> Result<Result<Oid, (Cause, String)>, Stop> {
+fn hollow_tree(trees: &Trees, task: &Task) -> Result<Result<Oid, (Cause, String)>, Stop> {
     let fault = |e: &dyn std::fmt::Display| Stop::Fault(format!("hollow: {e}"));
-    let mirrors = Mirrors::from_env(Some(home.mirrors()));
-    let versions = Versions::open(task, &mirrors, &home.snapshots()).map_err(|e| fault(&e))?;
+    let versions = Versions::of(task, trees.sources()).map_err(|e| fault(&e))?;
     let base = versions.base().map_err(|e| fault(&e))?;
     let gold = versions.gold().map_err(|e| fault(&e))?;
     let made = hollow(&base, &gold);

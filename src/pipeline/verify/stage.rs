@@ -58,7 +58,7 @@ async fn on_ground(
 ) -> Result<Acceptance, Stop> {
     let key = acceptance_key(&ground.task, runs)?;
     let isolated = Arc::new(AtomicBool::new(true));
-    let candidates = candidates(home, ground, &isolated).await?;
+    let candidates = candidates(ground, &isolated).await?;
     let mut files = BTreeMap::new();
     for suite in Suite::ALL {
         if let Some(spec) = ground.task.spec.suites.get(suite) {
