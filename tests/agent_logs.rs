@@ -2,16 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "agent_logs/atif.rs"]
+mod atif;
 #[path = "agent_logs/command.rs"]
 mod command;
 #[path = "agent_logs/document.rs"]
 mod document;
+#[path = "agent_logs/mini.rs"]
+mod mini;
 #[path = "agent_logs/openhands.rs"]
 mod openhands;
 #[path = "agent_logs/properties.rs"]
 mod properties;
 #[path = "agent_logs/trajectories.rs"]
 mod trajectories;
+#[path = "agent_logs/unknown.rs"]
+mod unknown;
 
 use infradev::agent::trace::{Entry, Kind, Progress, TraceReader};
 use infradev::domain::Usage;

@@ -6,9 +6,11 @@ mod agent_runs {
     pub mod blind;
     pub mod faults;
     pub mod house;
+    pub mod leaks;
     pub mod mini;
     pub mod nasty;
     pub mod plain;
+    pub mod restart;
     pub mod taken_up;
 }
 mod common;

@@ -1,9 +1,12 @@
 //! The command line on small tasks made for the purpose: bad input is named with its place and
 //! mend, exit codes mean what they say, runs outlive and survive what people do to them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod common;
+mod cli {
+    pub mod machine;
+}
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -641,6 +644,75 @@ fn a_calibration_is_recorded_with_the_task_and_used() {
     .unwrap();
     let (_, graded) = grade(&home(), &tiny.tasks, "tiny", &["--gold"]);
     assert_eq!(graded["suites"]["official"]["collected"], 3);
+}
+
+/// A calibration of another environment stands for gold only where somebody says so.
+#[test]
+fn another_machines_calibration_is_refused_or_marked() {
+    // of which the home that all tests share knows nothing
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let tiny = Tiny::new(&format!(
+        "# {}\nimport calc\n\ndef test_triple():\n    assert calc.triple(2) == 6\n\ndef test_double():\n    assert calc.double(2) == 4\n",
+        since.unwrap().as_nanos()
+    ));
+    let ask = |calibration: &str| {
+        let mut command = infradev(&home(), &tiny.tasks);
+        let args = ["grade", "tiny", "--base", "--engine", "local", "--json"];
+        let output = command.args(args).args(["--calibration", calibration]);
+        let output = output.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (code(&output), said, output.stdout)
+    };
+    let (exit, said, _) = ask("any");
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("no calibration of this task"), "{said}");
+    let output = infradev(&home(), &tiny.tasks)
+        .args(["calibrate", "tiny", "--runs", "2", "--engine", "local"])
+        .output()
+        .unwrap();
+    let made = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&output), 0);
+    assert!(made.contains("–") && made.contains("test_triple"), "{made}");
+    assert!(made.contains("up to 78 %"), "{made}");
+    let (exit, said, graded) = ask("recorded");
+    let graded: Value = serde_json::from_slice(&graded).expect(&said);
+    assert_eq!((exit, &graded["badges"]), (1, &json!([])));
+
+    // the same task in another environment
+    let lock = tiny.dir().join("requirements.lock");
+    let text = fs::read_to_string(&lock).unwrap();
+    let (before, rest) = text.split_once("numpy==").unwrap();
+    let (_, after) = rest.split_once("\npackaging==").unwrap();
+    fs::write(&lock, format!("{before}packaging=={after}")).unwrap();
+    let (exit, said, _) = ask("recorded");
+    assert_eq!(exit, 2, "{said}");
+    for words in [
+        "not of this machine (cpu-r1.json: environment ",
+        " there, ",
+        " here)",
+        "--calibration any",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (exit, said, graded) = ask("any");
+    let graded: Value = serde_json::from_slice(&graded).expect(&said);
+    assert_eq!(exit, 1);
+    assert_eq!(graded["badges"], json!(["uncalibrated"]));
+    assert_eq!(graded["suites"]["official"]["gold_passed"], 2);
+
+    // other tests are no other machine
+    let tests = tiny.dir().join("official/test_more.py");
+    fs::write(tests, "def test_more():\n    pass\n").unwrap();
+    let (exit, said, _) = ask("any");
+    assert_eq!(exit, 2);
+    assert!(
+        said.contains("official: no calibration of this task"),
+        "{said}"
+    );
+    // gold runs first where nothing else is said
+    let (exit, said, graded) = ask("auto");
+    let graded: Value = serde_json::from_slice(&graded).expect(&said);
+    assert_eq!((exit, &graded["badges"]), (1, &json!([])));
 }
 
 /// GPUs that this machine has not: the user's input, with what is missing.

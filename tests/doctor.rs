@@ -103,7 +103,10 @@ fn what_is_missing_fails_with_its_mend() {
     assert_eq!(namespaces.mend.as_deref(), Some("allow user namespaces"));
     let docker = document.check("docker").unwrap();
     assert_eq!(docker.status, Status::Warn);
-    assert_eq!(docker.found, "no socket at /nowhere/docker.sock");
+    assert_eq!(
+        docker.found,
+        "no socket for this user at /nowhere/docker.sock"
+    );
     assert_eq!(document.check("terminal").unwrap().status, Status::Warn);
     // without a sandbox for another reason nothing is graded
     examination.sandbox = Box::new(|scratch| try_local(scratch, Some("/nowhere/infradev".into())));
@@ -126,4 +129,49 @@ fn a_home_that_cannot_be_written_fails() {
     assert!(disk.mend.as_ref().unwrap().contains("--home"));
     assert!(!document.grading_works());
     assert_eq!(document.check("namespaces").unwrap().status, Status::Fail);
+}
+
+/// As an ordinary user who is in no group: the real connection, the real refusal.
+#[test]
+fn a_socket_that_is_not_for_this_user_is_told_with_its_mend() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(folder.path(), 0o755);
+    let socket = folder.path().join("docker.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // where the crate was built others may not look
+    let binary = folder.path().join("infradev");
+    std::fs::copy(env!("CARGO_BIN_EXE_infradev"), &binary).unwrap();
+    mode(&binary, 0o755);
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    mode(&home, 0o777);
+    let mut command = std::process::Command::new(&binary);
+    command
+        .arg("--home")
+        .arg(&home)
+        .args(["doctor", "--json"])
+        .env("DOCKER_HOST", format!("unix://{}", socket.display()));
+    if nix::unistd::geteuid().is_root() {
+        mode(&socket, 0o600);
+        command.uid(65534).gid(65534);
+    } else {
+        mode(&socket, 0o000);
+    }
+    let output = command.output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = document["checks"].as_array().unwrap();
+    let docker = checks.iter().find(|c| c["name"] == "docker").unwrap();
+    let said = format!("{} is not for this user", socket.display());
+    assert_eq!(docker["found"], said.as_str(), "{docker}");
+    assert!(
+        docker["mend"]
+            .as_str()
+            .unwrap()
+            .contains("usermod -aG docker")
+    );
 }

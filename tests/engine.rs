@@ -24,6 +24,8 @@ mod mounts;
 mod seen;
 #[path = "engine/streams.rs"]
 mod streams;
+#[path = "engine/terminal.rs"]
+mod terminal;
 #[path = "engine/users.rs"]
 mod users;
 #[path = "engine/walls.rs"]

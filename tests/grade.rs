@@ -45,7 +45,7 @@ fn essence(document: &Value) -> Vec<String> {
 }
 
 /// Everything that the issue asks of a bundled task. `all`: every patch is graded on both engines;
-/// else gold, base, the submissions, and the first patch of each kind.
+/// else gold, base, the submissions and one patch of each kind, all on both.
 fn holds(id: &str, all: bool) {
     let (home, tasks) = (home(), tasks());
     let task = load(id);
@@ -100,7 +100,9 @@ fn holds(id: &str, all: bool) {
     );
 
     assert!(task.spec.adversarial.len() >= 3);
-    for (n, a) in task.spec.adversarial.iter().enumerate() {
+    // the others are held by `verify`'s test, on the same suites
+    let most = if all { usize::MAX } else { 1 };
+    for (n, a) in task.spec.adversarial.iter().enumerate().take(most) {
         let path = task.path(&a.patch);
         let (code, bad) = run(&["--patch", path.to_str().unwrap()], n == 0);
         assert_eq!(code, 1, "adversarial {}", a.name);
@@ -134,7 +136,7 @@ fn holds(id: &str, all: bool) {
     }
 
     assert!(!task.spec.alternative.is_empty());
-    for (n, a) in task.spec.alternative.iter().enumerate() {
+    for (n, a) in task.spec.alternative.iter().enumerate().take(most) {
         let path = task.path(&a.patch);
         let (code, good) = run(&["--patch", path.to_str().unwrap()], n == 0);
         assert_eq!(

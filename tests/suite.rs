@@ -12,9 +12,13 @@ mod endings;
 mod house;
 #[path = "suite/outcomes.rs"]
 mod outcomes;
+#[path = "suite/plain.rs"]
+mod plain;
 #[path = "suite/ranks.rs"]
 mod ranks;
 #[path = "suite/tampering.rs"]
 mod tampering;
 #[path = "suite/twins.rs"]
 mod twins;
+#[path = "suite/watch.rs"]
+mod watch;

@@ -4,6 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
+mod verify {
+    pub mod coverage;
+    pub mod mutants;
+    pub mod small;
+}
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

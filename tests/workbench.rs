@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use expectrl::Session;
 
 mod common;
+#[path = "workbench/kept.rs"]
+mod kept;
 use expectrl::session::OsSession;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_infradev");
@@ -400,6 +402,7 @@ fn an_agent_is_started_by_keys_and_watched_to_its_verdict() {
     let log = tasks.join("dp-buckets/submissions/right/agent.jsonl");
     let said = messages(&log);
     assert!(said.len() >= 3, "{said:?}");
+    let edited = ["/flat.py", "/train.py"];
     let mut pty = Pty::start_on(&home, &tasks, None, &[NO_DOCKER]);
     pty.wait_for("not graded");
     pty.send("a");
@@ -419,10 +422,14 @@ fn an_agent_is_started_by_keys_and_watched_to_its_verdict() {
     let end = Instant::now() + Duration::from_secs(240);
     let (mut heard, mut counts) = (Vec::new(), Vec::new());
     let mut tokens = false;
+    let mut edits: BTreeSet<&str> = BTreeSet::new();
     loop {
         let screen = pty.screen.screen().contents();
         if screen.contains("RESOLVED") {
             break;
+        }
+        for row in screen.lines().filter(|row| row.contains(" edit ")) {
+            edits.extend(edited.iter().filter(|name| row.contains(**name)));
         }
         let new = said.iter().filter(|words| screen.contains(*words));
         heard.extend(new.cloned());
@@ -437,11 +444,147 @@ fn an_agent_is_started_by_keys_and_watched_to_its_verdict() {
     assert!(counts.len() >= 3, "commands came at once: {counts:?}");
     assert!(counts.is_sorted(), "{counts:?}");
     assert!(tokens, "tokens were seen only after the verdict");
+    assert_eq!(
+        edits.len(),
+        edited.len(),
+        "edits while it worked: {edits:?}"
+    );
     assert_eq!(newest(&home, &tasks).1, "resolved");
     // its changes stand in the diff like anybody's
     pty.send("d");
     pty.wait_for("replay vs gold");
     pty.wait_for("Gradients are reduced in");
+    pty.send("q");
+    assert!(pty.ended(Duration::from_secs(3)));
+}
+
+/// The bundled task `kv-prefix` with few patches, not verified.
+fn small_task(tasks: &Path) {
+    let task = tasks.join("kv-prefix");
+    std::fs::create_dir_all(tasks).unwrap();
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(common::tasks().join("kv-prefix"))
+        .arg(&task)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    std::fs::remove_file(task.join("acceptance.json")).unwrap();
+    let text = std::fs::read_to_string(task.join("task.toml")).unwrap();
+    let (mut kept, mut seen) = (String::new(), HashMap::new());
+    for block in text.split_inclusive("\n\n") {
+        let kind = ["[[adversarial]]", "[[alternative]]"]
+            .into_iter()
+            .find(|kind| block.starts_with(kind));
+        let count = seen.entry(kind).or_insert(0);
+        *count += 1;
+        if kind.is_none() || *count == 1 {
+            kept.push_str(block);
+            continue;
+        }
+        let patch = block.lines().find_map(|l| l.strip_prefix("patch = \""));
+        std::fs::remove_file(task.join(patch.unwrap().trim_end_matches('"'))).unwrap();
+    }
+    std::fs::write(task.join("task.toml"), kept).unwrap();
+}
+
+/// Patch, suite and whether it was known, for each cell that the newest run told of.
+fn cells_of_the_newest_run(home: &Path) -> Vec<(String, String, bool)> {
+    let runs = std::fs::read_dir(home.join("runs")).unwrap().flatten();
+    let newest = runs.map(|run| run.path()).max().unwrap();
+    let text = std::fs::read_to_string(newest.join("journal.jsonl")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|record| record["event"] == "cell_finished")
+        .map(|cell| {
+            assert!(!cell["cells"].as_array().unwrap().is_empty(), "{cell}");
+            let text = |key: &str| cell[key].as_str().unwrap().to_owned();
+            (text("patch"), text("suite"), cell["kept"] == true)
+        })
+        .collect()
+}
+
+#[test]
+fn an_author_verifies_sees_why_a_cell_rejects_edits_and_verifies_what_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let long = Duration::from_secs(300);
+    // where the cache is: environments are links to it
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (home, tasks) = (home_below(dir.path()), dir.path().join("tasks"));
+    small_task(&tasks);
+    // an editor that notes what it is given and adds a line
+    let (editor, given) = (dir.path().join("vi"), dir.path().join("given"));
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" > '{}'\necho '# edited' >> \"$2\"\n",
+        given.display()
+    );
+    std::fs::write(&editor, script).unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let editor = editor.display().to_string();
+    let env = [NO_DOCKER, ("VISUAL", ""), ("EDITOR", editor.as_str())];
+    let mut pty = Pty::start_on(&home, &tasks, None, &env);
+    pty.wait_for("not graded");
+    pty.send("A");
+    pty.wait_for("not verified yet");
+    pty.send("v");
+    pty.wait_for("verifies");
+    // gold's runs come while the others are waited for
+    pty.wait_long_for("✔··", long);
+    pty.wait_long_for("ACCEPTED", long);
+    pty.wait_for("✔ passes all, 3 runs");
+    let all = cells_of_the_newest_run(&home);
+    // gold thrice, base, hollow, one adversarial and one alternative, on two suites
+    assert_eq!(all.len(), 14, "{all:?}");
+    // hollow's row: it is rejected because what is new raises
+    pty.send("<jj");
+    pty.wait_for("hollow × test_");
+    pty.wait_for("NotImplementedError");
+    pty.wait_for("▸");
+    // the probe opens at the line, and its edit is seen
+    pty.send("e");
+    pty.wait_for("stale: ");
+    let given = std::fs::read_to_string(&given).unwrap();
+    let file = given.trim().rsplit('/').next().unwrap().to_owned();
+    assert!(
+        given.starts_with('+') && given.contains("/probes/test_"),
+        "{given}"
+    );
+    pty.wait_for(&format!("{file} changed"));
+    pty.send("v");
+    let end = Instant::now() + long;
+    loop {
+        let screen = pty.screen.screen().contents();
+        if screen.contains("ACCEPTED") && !screen.contains("stale: ") {
+            break;
+        }
+        assert!(Instant::now() < end, "{screen}");
+        pty.read_for(Duration::from_millis(20));
+    }
+    let again = cells_of_the_newest_run(&home);
+    assert_eq!(again.len(), 14, "{again:?}");
+    // only the file's cells ran
+    assert!(
+        again
+            .iter()
+            .all(|(_, suite, kept)| *kept == (suite == "official")),
+        "{again:?}"
+    );
+    // one cell, though it is known
+    let before = std::fs::read_dir(home.join("runs")).unwrap().count();
+    pty.send("r");
+    let end = Instant::now() + long;
+    while std::fs::read_dir(home.join("runs")).unwrap().count() == before
+        || cells_of_the_newest_run(&home).len() < 14
+    {
+        assert!(Instant::now() < end, "{}", pty.screen.screen().contents());
+        pty.read_for(Duration::from_millis(50));
+    }
+    pty.wait_long_for("ACCEPTED", long);
+    let ran: Vec<_> = cells_of_the_newest_run(&home)
+        .into_iter()
+        .filter(|(_, _, kept)| !kept)
+        .collect();
+    assert_eq!(ran, [("hollow".into(), "probes".into(), false)]);
     pty.send("q");
     assert!(pty.ended(Duration::from_secs(3)));
 }

@@ -12,6 +12,7 @@ Every line of the channel is one JSON object in ASCII: `n` the nonce, `i` its nu
               `f` frames, `s` captured sections, `x` the reason of an expected failure
   finish      the case is over on this rank
   broken      a case was left by an exception that ends the session
+  deviation   something that decides outcomes is not what it was at the start (infradev_watch.py)
   interrupt   pytest.exit or an interrupt, with its words
   internal    pytest itself failed
   end         pytest returned: `code`, `failed` and `reported` as pytest counts them
@@ -19,11 +20,19 @@ Every line of the channel is one JSON object in ASCII: `n` the nonce, `i` its nu
 Objects of the code under test end up here (exceptions, reprs): nothing of them is trusted to work.
 """
 
-import faulthandler
-import json
-import os
-import sys
-import time
+import builtins
+
+# functions keep the built-in names that they were made with: these are ours alone
+__builtins__ = dict(vars(builtins))
+
+import faulthandler  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+
+import infradev_probe  # noqa: E402  (for the probes, which find it loaded)
+import infradev_watch  # noqa: E402
 
 TEXT = 64 * 1024
 MESSAGE = 4096
@@ -31,12 +40,23 @@ FRAMES = 64
 LIST_PART = 500
 
 
+def encoder():
+    """JSON in ASCII, by the part that is written in C: projects replace methods of the other."""
+    whole = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+    make, text = json.encoder.c_make_encoder, json.encoder.c_encode_basestring_ascii
+    if make is None or text is None:
+        return whole.encode
+    parts = make(None, whole.default, text, None, ":", ",", False, False, True)
+    join = "".join
+    return lambda record: join(parts(record, 0))
+
+
 class Channel:
     """The way out: one write for each line, so that lines of several writers never mix."""
 
     def __init__(self, fd, nonce):
         state = {"fd": fd, "next": 0}
-        encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+        encode = encoder()
         write = os.write
 
         def send(kind, **fields):
@@ -257,16 +277,13 @@ def keep_options(words):
     return kept, aside
 
 
-def prepare(line, options):
-    """Import everything, while only the environment is on the path."""
+def load():
+    """Import everything: pytest and the environment's plugins, which are found by their names."""
     import difflib  # noqa: F401  (pytest imports these late, when the work tree is on the path)
     import pprint  # noqa: F401
     import importlib.metadata
-    import _pytest.config
-    import pluggy
-    import pytest
+    import pytest  # noqa: F401
 
-    aside = []
     seen = importlib.metadata.entry_points()
     if hasattr(seen, "select"):
         entries = list(seen.select(group="pytest11"))
@@ -278,6 +295,18 @@ def prepare(line, options):
         if entry.name not in names:
             names.append(entry.name)
             plugins.append(entry.load())
+    infradev_watch.load_machinery()
+    return names, plugins
+
+
+def prepare(line, options):
+    """While only the environment is on the path."""
+    import _pytest.config
+    import pluggy
+    import pytest
+
+    aside = []
+    names, plugins = load()
     original = _pytest.config.Config.getini
 
     def getini(self, name):
@@ -288,7 +317,10 @@ def prepare(line, options):
         return value
 
     _pytest.config.Config.getini = getini
-    reporter = make_plugin(pytest, line, options)
+    own = (sys.modules[__name__], infradev_watch, infradev_probe)
+    looks = infradev_watch.watch(line.send, options["worktree"], own, plugins)
+    reporter = make_plugin(pytest, line, options, looks)
+    looks.own(line, reporter)
     line.send(
         "hello",
         python=sys.version.split()[0],
@@ -343,7 +375,9 @@ class Session:
         return code & 0xFF
 
 
-def make_plugin(pytest, line, options):
+def make_plugin(pytest, line, options, looks):
+    case, quick, whole = looks.case, looks.quick, looks.whole
+    collected, attach = looks.collected, looks.attach
     worktree = options["worktree"]
     only = options.get("only")
     only = None if only is None else frozenset(only)
@@ -380,6 +414,7 @@ def make_plugin(pytest, line, options):
 
     class Plugin:
         def leave(self):
+            whole()
             if step is not None:
                 step.leave()
 
@@ -393,6 +428,7 @@ def make_plugin(pytest, line, options):
         @pytest.hookimpl(tryfirst=True)
         def pytest_sessionstart(self, session):
             session_seen[0] = session
+            attach(session)
 
         if int(pytest.__version__.split(".")[0]) >= 7:
 
@@ -454,6 +490,7 @@ def make_plugin(pytest, line, options):
                 items[:] = chosen
                 config.hook.pytest_deselected(items=others)
             send("collected", count=len(rows), selected=len(chosen))
+            collected(chosen)
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_protocol(self, item, nextitem):
@@ -465,6 +502,7 @@ def make_plugin(pytest, line, options):
                 send("start", c=-1, id=text_of(item.nodeid, MESSAGE))
             else:
                 send("start", c=place)
+            case(item, place)
             outcome = yield
             if not line.alive():
                 os._exit(70)  # a forked child that got out of its case: the session is not its own
@@ -483,6 +521,8 @@ def make_plugin(pytest, line, options):
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item, call):
+            if call.when != "teardown":
+                quick()  # what the teardown leaves is seen after the next setup, or at the end
             outcome = yield
             try:
                 sections = item._report_sections

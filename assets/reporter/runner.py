@@ -3,6 +3,10 @@
 The options are one JSON document on standard input, because what is in the environment or in a
 file can be read by the code under test, and the nonce of the reporter's channel is among them.
 
+A runner can be started before anybody knows for what: its options are then `wait` and `modules`.
+It imports what it can without the work tree and `modules`, says on the channel that it waits, and
+reads the real options from the pipe `wait`, once.
+
 Order matters here. pytest, pluggy and the reporter are imported while only the environment is on
 the module path, so that a `pytest.py` or `json.py` in the work tree cannot stand in for them; the
 work tree is put on the path after that.
@@ -19,6 +23,9 @@ Options:
   step        a file that the ranks share, with their counters of cases begun (null: one rank)
   rank, ranks
   stack_s     seconds after which a case that still runs has its stack printed on stderr
+
+  wait        a pipe from which the options above come
+  modules     names of the environment's modules to import before
 """
 
 import os
@@ -27,18 +34,40 @@ import sys
 
 def read_options():
     """The whole of standard input, which is `/dev/null` from then on."""
+    options = read_document(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return options
+
+
+def read_document(fd):
     import json
 
     parts = []
     while True:
-        part = os.read(0, 1 << 16)
+        part = os.read(fd, 1 << 16)
         if not part:
             break
         parts.append(part)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
     return json.loads(b"".join(parts))
+
+
+def await_order(channel, reporter, options):
+    """The real options, once there are any. What is missing here is told when it is wanted."""
+    import importlib
+
+    try:
+        reporter.load()
+        for name in options["modules"]:
+            importlib.import_module(name)
+    except BaseException:
+        pass
+    os.write(channel, b"waiting\n")
+    pipe = os.open(options["wait"], os.O_RDONLY)
+    options = read_document(pipe)
+    os.close(pipe)
+    return options
 
 
 def clean_environment():
@@ -61,6 +90,8 @@ def main():
     import infradev_reporter as reporter
 
     sys.path[:] = [entry for entry in sys.path if entry and os.path.abspath(entry) != here]
+    if "wait" in options:
+        options = await_order(channel, reporter, options)
     line = reporter.Channel(channel, options.pop("nonce"))
     try:
         session = reporter.prepare(line, options)

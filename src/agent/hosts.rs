@@ -112,6 +112,15 @@ impl Hosts {
         self.0.iter().any(|rule| rule.matches(host, port))
     }
 
+    /// Whether one of them is this machine itself.
+    pub fn lead_here(&self) -> bool {
+        self.0.iter().any(|rule| match &rule.name {
+            Name::Exact(name) => name == "localhost",
+            Name::Below(_) => false,
+            Name::Address(address) => address.is_loopback(),
+        })
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

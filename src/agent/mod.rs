@@ -7,6 +7,7 @@
 //! - [`trace`]: its log, read into one model
 
 pub mod adapter;
+mod hello;
 mod hosts;
 pub mod proxy;
 pub mod relay;

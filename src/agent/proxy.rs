@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::Hosts;
+use super::hello::{First, first};
 
 /// The socket's name in its folder.
 pub const SOCKET: &str = "socket";
@@ -116,6 +117,13 @@ struct Asked {
     head: Vec<u8>,
 }
 
+impl Asked {
+    /// An address, or this machine: whoever lists it means just that.
+    fn literal(&self) -> bool {
+        self.host.parse::<IpAddr>().is_ok() || self.host == "localhost"
+    }
+}
+
 async fn answer(mut client: UnixStream, rules: &Rules) -> io::Result<()> {
     let Ok(head) = timeout(HEAD_PATIENCE, read_head(&mut client)).await else {
         return Ok(());
@@ -126,7 +134,7 @@ async fn answer(mut client: UnixStream, rules: &Rules) -> io::Result<()> {
         Err(why) => return refuse(&mut client, "400 Bad Request", why).await,
     };
     if !rules.hosts.allow(&asked.host, asked.port) {
-        rules.tell(&asked);
+        rules.tell(&format!("{}:{}", asked.host, asked.port));
         let why = format!(
             "{}:{} is not on the list of hosts that this agent may reach",
             asked.host, asked.port
@@ -152,15 +160,59 @@ async fn answer(mut client: UnixStream, rules: &Rules) -> io::Result<()> {
     } else {
         server.write_all(&asked.head).await?;
     }
+    let rest = if asked.head.is_empty() {
+        let heard = timeout(HEAD_PATIENCE, listen(&mut client, rest, &asked, rules));
+        match heard.await {
+            Ok(Ok(Some(rest))) => rest,
+            // what is for another host goes nowhere
+            Ok(Ok(None)) | Err(_) => return Ok(()),
+            Ok(Err(e)) => return Err(e),
+        }
+    } else {
+        rest
+    };
     server.write_all(&rest).await?;
     copy_bidirectional(&mut client, &mut server).await?;
     Ok(())
 }
 
+/// The first bytes in a tunnel, once they tell whom they are for; `None`: for another than the
+/// tunnel was asked for, which is told. An address has no name to hold against.
+async fn listen(
+    client: &mut (impl AsyncRead + Unpin),
+    mut bytes: Vec<u8>,
+    asked: &Asked,
+    rules: &Rules,
+) -> io::Result<Option<Vec<u8>>> {
+    if asked.literal() {
+        return Ok(Some(bytes));
+    }
+    let mut chunk = [0; 4096];
+    loop {
+        let other = match first(&bytes) {
+            First::More => {
+                match client.read(&mut chunk).await? {
+                    0 => return Ok(None),
+                    read => bytes.extend_from_slice(&chunk[..read]),
+                }
+                continue;
+            }
+            First::For(host) if host == asked.host => return Ok(Some(bytes)),
+            // it gets what stands behind the address for everybody
+            First::Unnamed => return Ok(Some(bytes)),
+            First::For(host) => format!("{host}:{} through {}", asked.port, asked.host),
+            First::Hidden => format!("an encrypted name through {}:{}", asked.host, asked.port),
+            First::Other => format!("{}:{} without TLS or HTTP/1", asked.host, asked.port),
+        };
+        rules.tell(&other);
+        return Ok(None);
+    }
+}
+
 /// To the first address of the host that answers. A name stands for another machine: one that
 /// leads to this one, or to a link-local service, is somebody's trick.
 async fn connect(asked: &Asked) -> io::Result<TcpStream> {
-    let literal = asked.host.parse::<IpAddr>().is_ok() || asked.host == "localhost";
+    let literal = asked.literal();
     let mut last = io::Error::other("the name leads to no address that may be reached");
     for address in lookup_host((asked.host.as_str(), asked.port)).await? {
         if !literal && is_near(address.ip()) {
@@ -189,9 +241,8 @@ fn is_near(ip: IpAddr) -> bool {
 }
 
 impl Rules {
-    fn tell(&self, asked: &Asked) {
-        let name: String = format!("{}:{}", asked.host, asked.port)
-            .chars()
+    fn tell(&self, what: &str) {
+        let name: String = (what.chars())
             .filter(|c| !c.is_control())
             .take(260)
             .collect();
@@ -331,104 +382,4 @@ fn authority(text: &str, port: Option<u16>) -> Result<(String, u16), &'static st
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::super::HostRule;
-    use super::*;
-
-    #[test]
-    fn requests_are_read_strictly() {
-        let asked = parse(b"CONNECT API.Example.com.:443 HTTP/1.1\r\n\r\n").unwrap();
-        assert_eq!((asked.host.as_str(), asked.port), ("api.example.com", 443));
-        let get = b"GET http://h:81/a?b HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\n\
-                    Connection: keep-alive\r\nAccept: */*\r\n\r\n";
-        let asked = parse(get).unwrap();
-        assert_eq!((asked.host.as_str(), asked.port), ("h", 81));
-        assert_eq!(
-            String::from_utf8(asked.head).unwrap(),
-            "GET /a?b HTTP/1.1\r\nHost: h:81\r\nAccept: */*\r\nConnection: close\r\n\r\n"
-        );
-        for bad in [
-            "GET /path HTTP/1.1\r\n\r\n",
-            "CONNECT host HTTP/1.1\r\n\r\n",
-            "CONNECT good@bad:443 HTTP/1.1\r\n\r\n",
-            "CONNECT h:99999 HTTP/1.1\r\n\r\n",
-            "GET http://h/ HTTP/1.1 x\r\n\r\n",
-            "GET http://h/ HTTP/1.1\r\nTransfer-Encoding : chunked\r\n\r\n",
-            "PRI * HTTP/2.0\r\n\r\n",
-            "GET http://h/\nX: y HTTP/1.1\r\n\r\n",
-        ] {
-            assert!(parse(bad.as_bytes()).is_err(), "{bad}");
-        }
-        assert_eq!(authority("[::1]:80", None).unwrap(), ("::1".into(), 80));
-    }
-
-    #[test]
-    fn names_lead_to_other_machines() {
-        let near = |text: &str| is_near(text.parse().unwrap());
-        for ip in [
-            "127.0.0.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "::1",
-            "fe80::1",
-            "::ffff:127.0.0.1",
-        ] {
-            assert!(near(ip), "{ip}");
-        }
-        assert!(!near("192.0.2.1") && !near("10.0.0.1") && !near("2001:db8::1"));
-    }
-
-    #[tokio::test]
-    async fn only_listed_hosts_are_reached_and_others_are_told_once() {
-        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = server.local_addr().unwrap().port();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = server.accept().await {
-                let mut bytes = [0; 1024];
-                let read = stream.read(&mut bytes).await.unwrap_or(0);
-                stream.write_all(&bytes[..read]).await.ok();
-            }
-        });
-        let dir = tempfile::tempdir().unwrap();
-        let hosts = Hosts::new(vec![HostRule::parse(&format!("127.0.0.1:{port}")).unwrap()]);
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&told);
-        // a home may lie deeper than a socket's path is long
-        let mut deep = dir.path().to_path_buf();
-        deep.extend(std::iter::repeat_n("folder", 20));
-        let proxy = Proxy::start(&deep, hosts, move |host| {
-            keep.lock().unwrap().push(host.to_owned());
-        })
-        .unwrap();
-        let link = dir.path().join("link");
-        std::os::unix::fs::symlink(proxy.folder(), &link).unwrap();
-        let socket = link.join(SOCKET);
-        let ask = async |text: String| {
-            let mut stream = UnixStream::connect(&socket).await.unwrap();
-            stream.write_all(text.as_bytes()).await.unwrap();
-            stream.shutdown().await.unwrap();
-            let mut answer = Vec::new();
-            stream.read_to_end(&mut answer).await.unwrap();
-            String::from_utf8(answer).unwrap()
-        };
-        let tunnel = ask(format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello")).await;
-        assert!(
-            tunnel.starts_with("HTTP/1.1 200") && tunnel.ends_with("hello"),
-            "{tunnel}"
-        );
-        let plain = ask(format!("GET http://127.0.0.1:{port}/x HTTP/1.1\r\n\r\n")).await;
-        assert!(
-            plain.starts_with("GET /x HTTP/1.1\r\nHost: 127.0.0.1"),
-            "{plain}"
-        );
-        for _ in 0..2 {
-            let no = ask(format!("CONNECT localhost:{port} HTTP/1.1\r\n\r\n")).await;
-            assert!(
-                no.starts_with("HTTP/1.1 403") && no.contains("not on the list"),
-                "{no}"
-            );
-        }
-        assert_eq!(*told.lock().unwrap(), [format!("localhost:{port}")]);
-    }
-}
+mod tests;

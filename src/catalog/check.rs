@@ -299,6 +299,28 @@ fn check_patches(c: &mut Checker<'_>, task: &Task) {
         "name",
         spec.alternative.iter().map(|a| a.name.as_str()),
     );
+    c.unique(
+        "equivalent",
+        "mutant",
+        spec.equivalent.iter().map(|e| e.mutant.as_str()),
+    );
+    for (i, e) in spec.equivalent.iter().enumerate() {
+        if e.why.trim().is_empty() {
+            let at = [Key("equivalent"), Index(i), Key("why")];
+            let message = format!("mutant {:?} is marked without a reason", e.mutant);
+            c.error(&at, message, "say why no test can tell it from gold");
+        }
+    }
+    for (i, d) in spec.dropped.iter().enumerate() {
+        if !spec.claims.iter().any(|claim| claim.id == d.claim) {
+            let at = [Key("dropped"), Index(i), Key("claim")];
+            c.error(
+                &at,
+                format!("no claim {:?}", d.claim),
+                "name the claim that it was to violate",
+            );
+        }
+    }
     let mut listed = HashSet::new();
     for (i, a) in spec.adversarial.iter().enumerate() {
         c.path(

@@ -7,9 +7,12 @@ mod check;
 mod claims;
 mod load;
 mod locate;
+mod mapping;
 mod problem;
 
 pub use load::{Catalog, Loaded, load_task};
 pub(crate) use load::{parse_toml, read_text};
+pub use locate::line_at;
 pub(crate) use locate::{Step, line_of};
+pub use mapping::mapping_hashes;
 pub use problem::{CatalogError, Problem, Severity};

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::domain::{EngineChoice, NetworkMode, SuiteChoice};
+pub use super::author_args::{CoverageArgs, HollowArgs, MutantsArgs};
+pub use super::shell::ShellArgs;
+use super::workbench::WorkbenchArgs;
+use crate::domain::{CalibrationChoice, EngineChoice, NetworkMode, SuiteChoice};
 use crate::judge::score::Dimension;
 
 /// A terminal workbench for measuring whether coding agents can make large changes to AI
@@ -30,9 +33,8 @@ pub struct Cli {
         value_name = "DIR"
     )]
     pub tasks: PathBuf,
-    /// The workbench's colours: default (the terminal's own), dark or light.
-    #[arg(long, env = "INFRADEV_THEME", value_name = "NAME")]
-    pub theme: Option<String>,
+    #[command(flatten)]
+    pub workbench: WorkbenchArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -67,12 +69,19 @@ pub enum Command {
     /// Run every patch of a task on both suites, gold several times, and judge by the acceptance
     /// rule whether its probes are to be believed.
     Verify(VerifyArgs),
+    /// What is known of how a task's claims are covered, claim by claim, and what is missing; a
+    /// person's word on it.
+    Coverage(CoverageArgs),
     /// List the runs.
     Runs(Json),
     /// Follow a run until it ends.
     Attach(RunArgs),
     /// Cancel a run.
     Cancel(RunArgs),
+    /// A shell in the sandbox of a case as it was graded, or one command there.
+    Shell(ShellArgs),
+    /// Say that a suspect run was looked at and is none: `score` counts it as clear.
+    Clear(ClearArgs),
     /// Take up a run whose worker died, keeping the suites that were finished.
     Resume(RunArgs),
     /// What this machine can do, and what to install or do about the rest.
@@ -95,6 +104,9 @@ pub enum Command {
     /// Execute a run directory. Started by the other commands; one worker per run.
     #[command(hide = true)]
     Worker { run_dir: PathBuf },
+    /// What holds the sandbox of a shell. Started by `shell`.
+    #[command(name = "__shell", hide = true)]
+    ServeShell,
     /// Write the JSON schemas of task files and documents into a folder.
     #[command(hide = true)]
     Schema { dir: PathBuf },
@@ -231,6 +243,7 @@ pub enum TraceFormat {
     #[value(name = "sweagent")]
     SweAgent,
     Openhands,
+    Atif,
     Text,
     Auto,
 }
@@ -265,30 +278,21 @@ pub struct PromptArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct MutantsArgs {
-    pub task: String,
-    /// Write each as a patch against base into this folder, which is made.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct HollowArgs {
-    pub task: String,
-    /// Keep it as hollow.patch in the task's folder.
-    #[arg(long)]
-    pub write: bool,
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct RunArgs {
     /// A run's id, or the beginning or end of it; the newest where none is given (`cancel`: the
     /// newest that is live).
     pub run: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ClearArgs {
+    /// A run's id, or the beginning or end of it.
+    pub run: String,
+    /// Why.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
     #[arg(long)]
     pub json: bool,
 }
@@ -322,6 +326,12 @@ pub struct AgentArgs {
     /// The model, where the agent takes one.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// The reasoning effort that the agent is set to and that tells its configuration apart; refused where it takes none.
+    #[arg(long, value_name = "NAME", value_parser = recorded)]
+    pub effort: Option<String>,
+    /// The skill that it is given, for the record.
+    #[arg(long, value_name = "NAME", value_parser = recorded)]
+    pub skill: Option<String>,
     /// The network instead of the agent's own.
     #[arg(long, value_name = "MODE")]
     pub network: Option<NetworkMode>,
@@ -333,6 +343,15 @@ pub struct AgentArgs {
     pub rate: Option<f64>,
     #[command(flatten)]
     pub running: Running,
+}
+
+/// A word of a configuration's record.
+fn recorded(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.len() > 100 || !text.chars().all(plain) {
+        return Err("give a name of letters, digits, '-', '_' and '.'".into());
+    }
+    Ok(text.to_owned())
 }
 
 /// A time as people write it, in seconds.
@@ -362,8 +381,18 @@ pub struct VerifyArgs {
     /// How often gold runs, one after the other.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
+    /// Stay, and answer each edit of the task's folder: what it made stale runs again.
+    #[arg(long)]
+    pub watch: bool,
+    /// --watch: end when nothing was edited for so long ("30m", "90s").
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10m", requires = "watch")]
+    pub idle: f64,
     #[arg(long, default_value = "auto")]
     pub engine: EngineChoice,
+    /// Processes of every suite instead of the task's own number, one GPU for each where the task
+    /// needs GPUs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub ranks: Option<u32>,
     /// Start the run and return at once; `infradev attach` follows it.
     #[arg(long)]
     pub detach: bool,
@@ -384,6 +413,10 @@ pub struct Running {
     /// needs GPUs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub ranks: Option<u32>,
+    /// Where gold has not run on such a machine: auto lets it run first, recorded refuses, any takes
+    /// a calibration of another GPU type or environment, with the badge `uncalibrated`.
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub calibration: CalibrationChoice,
     /// Start the run and return at once; `infradev attach` follows it.
     #[arg(long)]
     pub detach: bool,

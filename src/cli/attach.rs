@@ -8,7 +8,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
-use crate::store::{Summary, made_acceptance};
+use crate::store::{Summary, made_acceptance, made_mutation};
 
 #[derive(Serialize, JsonSchema)]
 pub struct RunDocument {
@@ -30,6 +30,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
         if summary.standing.is_some() {
             output::line("");
             super::verify::show(&made_acceptance(&run)?);
+        }
+        if summary.mutants.is_some() {
+            output::line("");
+            super::mutants_graded::show(&made_mutation(&run)?);
         }
     }
     Ok(match ended {

@@ -3,29 +3,32 @@
 use super::args::CalibrateArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::grade::carry_out;
+use super::made::{self, Record};
 use super::output;
-use crate::domain::{Calibration, CaseId, Source, Suite, SuiteCalibration, Work};
+use crate::domain::{
+    CalibratedCase, Calibration, CalibrationChoice, Suite, SuiteCalibration, Work,
+};
 use crate::store::made_calibration;
 
 pub fn run(context: &Context, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    let task = context.catalog()?.usable(&args.task)?;
-    let order = (Source::Gold, Work::Calibrate { runs: args.runs }, None);
-    let Some((run, exit, state)) = carry_out(context, &task, order, Vec::new(), &args.running)?
-    else {
-        return Ok(Exit::Yes);
-    };
-    if state.calibration.is_some() {
-        let made = made_calibration(&run)?;
-        if args.running.json {
-            output::document(&made)?;
-        } else {
-            for line in lines(&made) {
-                output::line(&output::safe(&line));
-            }
-        }
+    if args.running.calibration != CalibrationChoice::Auto {
+        return Err(Failure::input(
+            "--calibration is for grades; calibrate runs gold",
+        ));
     }
-    Ok(exit)
+    let work = Work::Calibrate { runs: args.runs };
+    let record = Record {
+        there: |state| state.calibration.is_some(),
+        read: made_calibration,
+        show,
+    };
+    made::run(context, &args.task, work, &args.running, &record)
+}
+
+fn show(made: &Calibration) {
+    for line in lines(made) {
+        output::line(&output::safe(&line));
+    }
 }
 
 /// As people read it: the machine, then each suite with what is odd in it.
@@ -49,9 +52,7 @@ fn lines(made: &Calibration) -> Vec<String> {
     )];
     for (suite, part) in &made.suites {
         lines.push(summary(*suite, part));
-        for (word, ids) in [("flaky", part.flaky()), ("skipped", part.skipped())] {
-            lines.extend(ids.iter().map(|id: &&CaseId| format!("  {word}  {id}")));
-        }
+        lines.extend(part.cases.iter().map(case));
     }
     if let Some(part) = made.suites.values().next() {
         lines.push(format!(
@@ -61,6 +62,17 @@ fn lines(made: &Calibration) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// A case: what became of it, and how much its time varies between the runs.
+fn case(case: &CalibratedCase) -> String {
+    let word = if case.flaky() {
+        "flaky"
+    } else {
+        case.outcome.name()
+    };
+    let (fastest, slowest) = case.spread_s();
+    format!("  {word:<8} {fastest:>8.3}–{slowest:.3}s  {}", case.id)
 }
 
 fn summary(suite: Suite, part: &SuiteCalibration) -> String {

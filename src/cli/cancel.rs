@@ -15,10 +15,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
         Some(id) => context.run(Some(id))?.1,
         None => newest_live(context)?,
     };
-    let created_s = run.manifest()?.created_s;
-    let status =
-        |run: &RunDir| -> Result<RunStatus, Failure> { Ok(run.status(&run.state()?, created_s)) };
-    if status(&run)?.live() {
+    let status = |run: &RunDir| -> Result<RunStatus, Failure> { Ok(run.seen()?.1) };
+    let live = status(&run)?.live();
+    if live {
         run.request(Request::Cancel)?;
         let asked = Instant::now();
         while status(&run)?.live() && asked.elapsed() < PATIENCE {
@@ -36,6 +35,8 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     }
     match summary.status {
         RunStatus::Cancelled => Ok(Exit::Yes),
+        // it keeps its answer
+        RunStatus::Finished if live && run.manifest()?.work.is_watch() => Ok(Exit::Yes),
         s if s.live() => Err(Failure::machinery(format!(
             "run {} did not stop within 15 s",
             run.id()

@@ -63,3 +63,12 @@ impl Context {
         Ok((home, run))
     }
 }
+
+/// Who works here, as a review names them.
+pub fn user() -> String {
+    let uid = nix::unistd::getuid();
+    match nix::unistd::User::from_uid(uid) {
+        Ok(Some(user)) => user.name,
+        _ => format!("uid {uid}"),
+    }
+}

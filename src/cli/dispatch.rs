@@ -8,9 +8,9 @@ use super::args::{Cli, Command};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::{
-    agents, attach, audit, calibrate, cancel, check, contract, doctor, env, gc, gpu, grade, hollow,
-    image, lint, mutants, output, prompt, resume, run_agent, runs, schema, score, tasks, trace,
-    verify, workbench, worker,
+    agents, attach, audit, calibrate, cancel, check, clear, contract, coverage, doctor, env, gc,
+    gpu, grade, hollow, image, lint, mutants, output, prompt, resume, run_agent, runs, schema,
+    score, shell, tasks, trace, verify, workbench, worker,
 };
 
 /// The whole program.
@@ -41,7 +41,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let context = Context::new(&cli);
     match cli.command {
-        None => workbench::run(&context, cli.theme),
+        None => workbench::run(&context, cli.workbench),
         Some(Command::Tasks(args)) => tasks::run(&context, args.json),
         Some(Command::Check(args)) => check::run(&context, &args),
         Some(Command::Hollow(args)) => hollow::run(&context, &args),
@@ -55,9 +55,13 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Agents(args)) => agents::run(&context, args.json),
         Some(Command::Calibrate(args)) => calibrate::run(&context, &args),
         Some(Command::Verify(args)) => verify::run(&context, &args),
+        Some(Command::Coverage(args)) => coverage::run(&context, &args),
         Some(Command::Runs(args)) => runs::run(&context, args.json),
         Some(Command::Attach(args)) => attach::run(&context, &args),
         Some(Command::Cancel(args)) => cancel::run(&context, &args),
+        Some(Command::Shell(args)) => shell::run(&context, &args),
+        Some(Command::ServeShell) => shell::serve(&context),
+        Some(Command::Clear(args)) => clear::run(&context, args),
         Some(Command::Resume(args)) => resume::run(&context, &args),
         Some(Command::Doctor(args)) => doctor::run(&context, args.json),
         Some(Command::Gpu(args)) => gpu::run(&context, &args),

@@ -15,6 +15,8 @@ pub enum Exit {
     No,
     Input,
     Machinery,
+    /// What a command in a sandbox ended with (`shell -c`).
+    Other(u8),
 }
 
 impl Exit {
@@ -24,6 +26,7 @@ impl Exit {
             Exit::No => 1,
             Exit::Input => 2,
             Exit::Machinery => 3,
+            Exit::Other(code) => code,
         }
     }
 

@@ -67,7 +67,7 @@ pub fn follow(run: &RunDir, owner: bool) -> Result<Ended, Failure> {
             }
             Ok(Wake::Changed) => {}
             Err(_) => {
-                if run.status(&run.state()?, created_s) == RunStatus::Interrupted {
+                if run.seen()?.1 == RunStatus::Interrupted {
                     return Ok(Ended::Interrupted);
                 }
             }

@@ -4,7 +4,8 @@ use super::args::GpuArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::gpu::{self, Gpu, GpuLease, GpuProcess, Reading, Snapshot};
+use crate::gpu::{self, Gpu, GpuLease, GpuProcess, Mig, Reading, Snapshot};
+use crate::tui::widgets::figures::rate;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -24,8 +25,16 @@ pub fn run(context: &Context, args: &GpuArgs) -> Result<Exit, Failure> {
 
 fn lines(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    if let Some(driver) = &snapshot.driver {
+        let cuda = snapshot.cuda.as_deref().unwrap_or("–");
+        lines.push(format!("driver {driver}  CUDA {cuda}"));
+    }
     for gpu in &snapshot.gpus {
         lines.push(gpu_line(gpu));
+        lines.extend(links_line(gpu));
+        if let Reading::Value(parts) = &gpu.mig {
+            lines.extend(parts.iter().map(instance_line));
+        }
         lines.extend(lease_line(gpu));
         if let Reading::Value(processes) = &gpu.processes {
             lines.extend(processes.iter().map(process_line));
@@ -36,10 +45,11 @@ fn lines(snapshot: &Snapshot) -> Vec<String> {
     }
     let host = &snapshot.host;
     lines.push(format!(
-        "host  cpu {}  memory {}/{} GiB",
+        "host  cpu {}  memory {}/{} GiB  home {} GiB free",
         said(host.cpu_pct.map(|p| format!("{p:.0} %"))),
         said(host.memory_used_bytes.map(gib)),
         said(host.memory_total_bytes.map(gib)),
+        said(host.disk.map(|disk| gib(disk.free_bytes))),
     ));
     lines
 }
@@ -73,6 +83,39 @@ fn gpu_line(gpu: &Gpu) -> String {
     )
 }
 
+/// The ways to the machine and to other GPUs; nothing where neither is told.
+fn links_line(gpu: &Gpu) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Reading::Value(link) = gpu.pcie_link {
+        parts.push(format!("pcie gen {} x{}", link.generation, link.width));
+    }
+    if let Reading::Value(pcie) = gpu.pcie {
+        let (received, sent) = (pcie.received_bytes_per_s, pcie.sent_bytes_per_s);
+        parts.push(format!("in {} out {}", rate(received), rate(sent)));
+    }
+    if let Reading::Value(link) = gpu.nvlink {
+        parts.push(format!(
+            "nvlink {}/{} up  in {} out {}",
+            link.active,
+            link.links,
+            said(link.received_bytes_per_s.map(rate)),
+            said(link.sent_bytes_per_s.map(rate)),
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("    {}", parts.join("  ")))
+}
+
+fn instance_line(part: &Mig) -> String {
+    format!(
+        "    MIG {} {}  mem {}/{} MiB  {}",
+        part.index,
+        part.profile,
+        said(part.memory_used_bytes.map(mib)),
+        said(part.memory_total_bytes.map(mib)),
+        part.uuid,
+    )
+}
+
 /// Who has the lease, in full; nothing where nobody has.
 fn lease_line(gpu: &Gpu) -> Option<String> {
     let Reading::Value(lease) = &gpu.lease else {
@@ -100,10 +143,11 @@ fn lease_line(gpu: &Gpu) -> Option<String> {
 
 fn process_line(process: &GpuProcess) -> String {
     format!(
-        "    pid {}  {} MiB  {}  {}  {}",
+        "    pid {}  {} MiB  sm {}  {}  {}  {}",
         process.pid,
         said(process.memory_bytes.map(mib)),
-        process.who(),
+        said(process.sm_pct.map(|p| format!("{p} %"))),
+        process.owner(),
         said(process.user.clone()),
         said(process.command.clone()),
     )

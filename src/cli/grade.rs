@@ -6,12 +6,14 @@ use super::exit::{Exit, Failure};
 use super::follow::{Ended, follow};
 use super::output;
 use crate::domain::run_state::RunState;
-use crate::domain::{CaseId, Cause, Grade, GradedCase, Source, Task, Work};
+use crate::domain::{CaseId, Cause, Grade, GradedCase, Source, Task, Weight, Work};
 use crate::launch::{self, AgentLaunch};
 use crate::store::{RunDir, Summary};
 
 /// Failing cases that are listed below a grade.
 const SHOWN_CASES: usize = 10;
+/// Evidence and signs that are listed above them.
+const SHOWN_SIGNS: usize = 12;
 /// Characters of what each of them said.
 const SHOWN_MESSAGE: usize = 100;
 
@@ -33,6 +35,9 @@ pub(super) fn show((run, exit, state): &Done, json: bool) -> Result<Exit, Failur
             output::document(grade)?;
         } else {
             let summary = Summary::of(run)?;
+            for text in suspicions(state) {
+                output::note(&output::safe(&text));
+            }
             for text in failures(grade) {
                 output::note(&output::safe(&text));
             }
@@ -40,6 +45,28 @@ pub(super) fn show((run, exit, state): &Done, json: bool) -> Result<Exit, Failur
         }
     }
     Ok(*exit)
+}
+
+/// What was found beside the cases, up to a number: what makes a run void or suspect first.
+pub(super) fn suspicions(state: &RunState) -> Vec<String> {
+    let (strong, weak) = &state.signs;
+    let mut found: Vec<(Weight, String)> = (state.evidence.values().flatten())
+        .map(|e| (e.weight, format!("{}: {}", e.weight.name(), e.deviation)))
+        .collect();
+    found.extend(
+        strong
+            .iter()
+            .map(|s| (Weight::Suspect, format!("suspect: {s}"))),
+    );
+    found.sort_by_key(|(weight, text)| (*weight != Weight::Void, text.clone()));
+    let mut lines: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    lines.extend(weak.iter().map(|s| format!("listed: {s}")));
+    let more = lines.len().saturating_sub(SHOWN_SIGNS);
+    lines.truncate(SHOWN_SIGNS);
+    if more > 0 {
+        lines.push(format!("… and {more} more in the run's log"));
+    }
+    lines
 }
 
 /// Cases that gold passes and the submission does not, with what they said, up to a number.
@@ -85,6 +112,7 @@ pub(super) fn carry_out(
         suites: running.suite,
         engine: running.engine,
         ranks: running.ranks,
+        calibration: running.calibration,
         only,
         parent: None,
     };
@@ -113,7 +141,8 @@ fn finished(run: &RunDir) -> Result<(Exit, RunState), Failure> {
         }
         Ended::Finished(exit) => exit,
     };
-    let message = if state.grade.is_some() {
+    let message = if state.grade.is_some() || (state.cancelled && state.standing.is_some()) {
+        // a watch is ended so: what it came to stands
         return Ok((exit, state));
     } else if let Some(fault) = &state.fault {
         fault.clone()

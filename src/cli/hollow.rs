@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::HollowArgs;
-use super::compile::{Compiled, compile};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output::{self, line, safe};
 use super::sources::{self, count};
 use super::table::{by_file, paragraph, table};
 use crate::domain::Task;
+use crate::environment::{Compiled, compile};
 use crate::python::hollow::{Hollow, Kept, Raised, Rule, Unparsed, hollow};
 
 /// Where the patch is kept, in the task's folder.

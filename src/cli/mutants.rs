@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::MutantsArgs;
-use super::compile::{Compiled, compile};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output::{self, line};
 use super::sources::{self, count};
 use super::table::{by_file, paragraph};
+use crate::environment::{Compiled, compile};
 use crate::python::Files;
 use crate::python::hollow::Unparsed;
 use crate::python::mutants::{Bare, Mutant, Operator, mutants};
@@ -58,6 +58,9 @@ impl From<&Mutant> for MutantRow {
 }
 
 pub fn run(context: &Context, args: &MutantsArgs) -> Result<Exit, Failure> {
+    if args.grade {
+        return super::mutants_graded::run(context, args);
+    }
     let (task, versions) = sources::open(context, &args.task)?;
     let mut made = mutants(&versions.base()?, &versions.gold()?);
     let texts: BTreeMap<&str, &str> = (made.mutants.iter())

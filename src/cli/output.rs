@@ -7,6 +7,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::exit::Failure;
+use crate::engine::Stream;
 
 /// One JSON document on standard output, and nothing else there.
 pub fn document(value: &impl Serialize) -> Result<(), Failure> {
@@ -24,6 +25,17 @@ pub fn line(text: &str) {
 /// A line for people on standard error.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Bytes of somebody else, as they are; written at once. A reader that went away is no error of ours.
+pub fn bytes(stream: Stream, bytes: &[u8]) {
+    let _ = match stream {
+        Stream::Stdout | Stream::Channel => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        }
+        Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+    };
 }
 
 /// Untrusted text made safe for a terminal: control characters become visible.

@@ -14,8 +14,7 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     let (home, run) = context.run(args.run.as_deref())?;
-    let before = run.state()?;
-    let status = run.status(&before, run.manifest()?.created_s);
+    let (before, status) = run.seen()?;
     if status != RunStatus::Interrupted && !run.fault_goes_on(&before) {
         return Err(Failure::input(format!(
             "run {} is {}, only an interrupted one can be resumed, and one whose agent's work is \

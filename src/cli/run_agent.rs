@@ -14,6 +14,8 @@ pub fn run(context: &Context, args: AgentArgs) -> Result<Exit, Failure> {
         limit_s: args.limit,
         prompt: args.prompt,
         model: args.model,
+        effort: args.effort,
+        skill: args.skill,
         network: args.network,
         recording: args.recording,
         rate: args.rate,

@@ -40,6 +40,10 @@ pub fn line(run: &Summary) -> String {
         (Some(v), _) => v.label().to_string(),
         (None, _) if run.standing.is_some() => run.standing.map_or("", Standing::name).into(),
         (None, Some(_)) if run.status == RunStatus::Finished => "calibrated".into(),
+        (None, None) if run.mutants.is_some() => {
+            let survive = run.mutants.map_or(0, |m| m.survives);
+            format!("{survive} survive")
+        }
         // the order was at fault, not the machinery
         (None, _) if run.status == RunStatus::Fault => "refused".into(),
         (None, _) => run.status.name().to_string(),
@@ -47,6 +51,7 @@ pub fn line(run: &Summary) -> String {
     let what = match run.work() {
         Work::Calibrate { runs } => format!("{} ×{runs}", run.source.label()),
         Work::Verify { .. } => "verify".into(),
+        Work::Mutants => "mutants".into(),
         Work::Grade => run.source.label(),
     };
     let badges: Vec<String> = run

@@ -24,8 +24,9 @@ use super::runs::RunsDocument;
 use super::tasks::TasksDocument;
 use crate::agent::trace::TraceDocument;
 use crate::doctor::DoctorDocument;
+use crate::domain::coverage::{Coverage, Signoffs};
 use crate::domain::{
-    Acceptance, AgentSpec, Calibration, Grade, Manifest, SubmissionSpec, TaskSpec,
+    Acceptance, AgentSpec, Calibration, Grade, Manifest, Mutation, Review, SubmissionSpec, TaskSpec,
 };
 use crate::environment::keep::{
     Collected, EnvironmentsChecked, EnvironmentsDocument, UsageDocument,
@@ -42,6 +43,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("manifest.json", schema_for!(Manifest)),
         ("calibration.json", schema_for!(Calibration)),
         ("acceptance.json", schema_for!(Acceptance)),
+        ("signoff.json", schema_for!(Signoffs)),
+        ("coverage.json", schema_for!(Coverage)),
+        ("mutation.json", schema_for!(Mutation)),
         ("grade.json", schema_for!(Grade)),
         ("tasks.json", schema_for!(TasksDocument)),
         ("check.json", schema_for!(CheckDocument)),
@@ -51,6 +55,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("lint.json", schema_for!(LintDocument)),
         ("mutants.json", schema_for!(MutantsDocument)),
         ("prompt.json", schema_for!(PromptDocument)),
+        ("review.json", schema_for!(Review)),
+        ("notes.json", schema_for!(crate::domain::notes::Notes)),
         ("runs.json", schema_for!(RunsDocument)),
         ("run.json", schema_for!(RunDocument)),
         ("agents.json", schema_for!(AgentsDocument)),

@@ -58,7 +58,7 @@ fn detect(file: &mut File, path: &Path) -> Result<LogFormat, Failure> {
         Failure::input(format!(
             "{}: its content is no agent log that infradev knows; say which with --format: codex \
              (exec --json), claude (stream-json), opencode (run --format json), mini (traj.json), \
-             sweagent (.traj), openhands (events) or text",
+             sweagent (.traj), openhands (events), atif or text",
             path.display()
         ))
     })
@@ -74,6 +74,7 @@ impl TraceFormat {
             TraceFormat::Mini => LogFormat::Mini,
             TraceFormat::SweAgent => LogFormat::SweAgent,
             TraceFormat::Openhands => LogFormat::Openhands,
+            TraceFormat::Atif => LogFormat::Atif,
             TraceFormat::Text => LogFormat::Text,
         })
     }

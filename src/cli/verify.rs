@@ -3,46 +3,45 @@
 use super::args::{Running, VerifyArgs};
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::grade::carry_out;
-use super::output::{self, line, safe};
+use super::made::{self, Record};
+use super::output::{line, safe};
 use super::table::{paragraph, table};
 use crate::domain::acceptance::{Finding, PatchRow, Role};
-use crate::domain::{Acceptance, Source, SuiteChoice, Work};
+use crate::domain::{Acceptance, CalibrationChoice, SuiteChoice, Work};
 use crate::store::made_acceptance;
 
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, Failure> {
-    let task = context.catalog()?.usable(&args.task)?;
-    let order = (Source::Gold, Work::Verify { runs: args.runs }, None);
     let running = Running {
         suite: SuiteChoice::All,
         engine: args.engine,
-        ranks: None,
+        ranks: args.ranks,
+        calibration: CalibrationChoice::Auto,
         detach: args.detach,
         json: args.json,
     };
-    let Some((run, exit, state)) = carry_out(context, &task, order, Vec::new(), &running)? else {
-        return Ok(Exit::Yes);
+    let work = Work::Verify {
+        runs: args.runs,
+        again: Vec::new(),
+        watch_s: args.watch.then_some(args.idle as u64),
     };
-    if state.standing.is_some() {
-        let made = made_acceptance(&run)?;
-        if args.json {
-            output::document(&made)?;
-        } else {
-            show(&made);
-        }
-    }
-    Ok(exit)
+    let record = Record {
+        there: |state| state.standing.is_some(),
+        read: made_acceptance,
+        show,
+    };
+    made::run(context, &args.task, work, &running, &record)
 }
 
 /// As people read it: the matrix, the rule, the lists.
 pub(super) fn show(made: &Acceptance) {
     line(&format!(
-        "{}  {}  engine {}  environment {}  gold runs {}",
+        "{}  {}  engine {}  environment {}  gold runs {}{}",
         safe(&made.task),
         made.standing.name().to_uppercase(),
         made.engine.name(),
         made.environment.get(..12).unwrap_or(&made.environment),
-        made.runs
+        made.runs,
+        made.ranks.map_or(String::new(), |n| format!("  ranks {n}"))
     ));
     line("");
     let head = [

@@ -97,17 +97,22 @@ impl FileDiff {
         diff.old = spans(old);
         diff.new = spans(new);
         let input = InternedInput::new(Lines { text: old, options }, Lines { text: new, options });
-        let algorithm = if diff.old.len().max(diff.new.len()) > HISTOGRAM_LINES {
+        diff.find_changes(&input, (old, new));
+        diff
+    }
+
+    /// Compares the lines of `input`, which are those of the spans.
+    pub(super) fn find_changes(&mut self, input: &InternedInput<Line<'_>>, texts: (&[u8], &[u8])) {
+        let algorithm = if self.old.len().max(self.new.len()) > HISTOGRAM_LINES {
             Algorithm::Myers
         } else {
             Algorithm::Histogram
         };
-        let mut found = Diff::compute(algorithm, &input);
-        found.postprocess_lines(&input);
+        let mut found = Diff::compute(algorithm, input);
+        found.postprocess_lines(input);
         for hunk in found.hunks() {
-            diff.push_change(hunk.before, hunk.after, (old, new));
+            self.push_change(hunk.before, hunk.after, texts);
         }
-        diff
     }
 
     /// Appends a change. `texts`: the bytes that the spans of either side are in.
@@ -181,10 +186,10 @@ pub(super) fn spans(text: &[u8]) -> Vec<Span> {
 }
 
 /// A line as it is compared.
-#[derive(Clone, Copy)]
-struct Line<'a> {
-    text: &'a [u8],
-    spaceless: bool,
+#[derive(Clone, Copy, Default)]
+pub(super) struct Line<'a> {
+    pub text: &'a [u8],
+    pub spaceless: bool,
 }
 
 impl Line<'_> {

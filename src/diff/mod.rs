@@ -3,19 +3,20 @@
 //! [`patch`] reads patches, strictly enough to apply them and leniently enough to show them.
 //! [`FileDiff`] compares two versions of a file, or holds what a patch says of one; [`Rows`] is
 //! what a screen shows of it, and [`word_diff`] which words of a pair of lines changed.
-//! [`compare`] sets two trees side by side. Bytes stay bytes: what is shown is sanitised in `tui`.
+//! [`align`] sets two changes of one base side by side, part by part. Bytes stay bytes: what is
+//! shown is sanitised in `tui`.
 
-mod compare;
+pub mod align;
 mod from_patch;
 mod lines;
 mod notice;
 mod pairs;
+mod parts;
 pub mod patch;
 mod rows;
 mod share;
 mod words;
 
-pub use compare::{Compared, FileSet, ReadFile, Touched, compare};
 pub use lines::{Break, ChangeRange, DiffOptions, FileDiff, Span};
 pub use notice::{Notice, is_binary};
 pub use pairs::Pair;

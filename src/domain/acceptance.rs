@@ -9,7 +9,10 @@ use super::{CaseId, Cause, EngineKind, Outcome};
 /// Version of [`Acceptance`]'s shape.
 pub const ACCEPTANCE_VERSION: u32 = 1;
 
-/// What a patch of the task is to the acceptance rule.
+/// What the hollow patch raises, as a test runner tells it.
+pub const HOLLOW_ERROR: &str = "NotImplementedError: hollow";
+
+/// What a patch is to the acceptance rule, in which a mutant has no part.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -20,6 +23,7 @@ pub enum Role {
     Hollow,
     Adversarial,
     Alternative,
+    Mutant,
 }
 
 impl Role {
@@ -30,13 +34,16 @@ impl Role {
             Self::Hollow => "hollow",
             Self::Adversarial => "adversarial",
             Self::Alternative => "alternative",
+            Self::Mutant => "mutant",
         }
     }
 
-    /// As lists name a patch: `gold`, `adversarial/NAME`.
+    /// As lists name a patch: `gold`, `adversarial/NAME`, `mutant/NAME`.
     pub fn label(self, name: &str) -> String {
         match self {
-            Self::Adversarial | Self::Alternative => format!("{}/{name}", self.name()),
+            Self::Adversarial | Self::Alternative | Self::Mutant => {
+                format!("{}/{name}", self.name())
+            }
             _ => self.name().to_owned(),
         }
     }
@@ -227,6 +234,8 @@ pub enum FindingKind {
     OnlyByCrash,
     /// Rejected, but by no probe of the violated claim.
     OtherClaim,
+    /// A probe that rejects hollow, but by no raise of a new function.
+    HollowThroughOld,
     /// Official cases that differ between gold's runs.
     OfficialFlaky,
 }
@@ -245,6 +254,7 @@ impl FindingKind {
             Self::ClaimWithoutAdversarial => "claim without an adversarial patch",
             Self::OnlyByCrash => "rejected by no assertion",
             Self::OtherClaim => "rejected by other claims' probes only",
+            Self::HollowThroughOld => "rejects hollow only through an old function",
             Self::OfficialFlaky => "flaky official case",
         }
     }
@@ -289,6 +299,9 @@ pub struct Acceptance {
     pub created_s: f64,
     /// Consecutive runs of gold.
     pub runs: u32,
+    /// Processes of every suite, where others were asked for than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// With that many equal runs a case may still flake up to this rate, at 95 % confidence.
     pub flake_bound: f64,
     pub rules: Vec<RuleVerdict>,
@@ -298,6 +311,22 @@ pub struct Acceptance {
     pub revise: Vec<Finding>,
     /// Warnings; they never change the standing.
     pub warnings: Vec<Finding>,
+    /// What was recorded of the task in its earlier states, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Round>,
+}
+
+/// An earlier acceptance of a task that has changed since, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    pub run: String,
+    pub created_s: f64,
+    pub standing: Standing,
+    /// Parts of the rule that did not hold.
+    pub broken: Vec<Rule>,
+    /// How much there was to revise.
+    pub revise: usize,
 }
 
 impl Acceptance {

@@ -2,6 +2,7 @@
 //! what a run asks of one.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -12,7 +13,8 @@ use super::submission::LogFormat;
 /// `agents/<name>.toml`. In `command`, `install` and `env`'s values these words are replaced:
 /// `{prompt}` the prompt's text, `{prompt_file}` a file with it, `{workspace}` the repository,
 /// `{home}` the agent's home folder, `{out}` a folder of its own for what it writes beside its
-/// stream, `{install}` where it is installed, `{model}` the model that was asked for.
+/// stream, `{install}` where it is installed, `{model}` the model that was asked for, `{effort}` the
+/// reasoning effort that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSpec {
@@ -34,6 +36,10 @@ pub struct AgentSpec {
     /// The model where none is asked for.
     #[serde(default)]
     pub model: Option<String>,
+    /// The arguments that set an effort. They stand where `{effort}` is an argument of `command`
+    /// by itself, and nowhere where no effort is asked for.
+    #[serde(default)]
+    pub effort: Vec<String>,
     #[serde(default)]
     pub install: Option<InstallSpec>,
     #[serde(default)]
@@ -55,6 +61,13 @@ pub struct InstallSpec {
     pub python: Option<String>,
     /// A shell script that installs into `{install}`, with network and nothing of any task.
     pub script: Option<String>,
+}
+
+impl AgentSpec {
+    /// Whether an effort that is asked for reaches it.
+    pub fn takes_effort(&self) -> bool {
+        !self.effort.is_empty() || self.env.set.values().any(|v| v.contains("{effort}"))
+    }
 }
 
 /// Environment variables of an agent.
@@ -109,6 +122,10 @@ pub struct AgentLimits {
     pub processes: u64,
     /// What it may write into its work tree and its home.
     pub disk_mib: u64,
+    /// Processors at once; absent: all that there are. On the local engine a program may ask for
+    /// others again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<NonZeroU32>,
 }
 
 impl Default for AgentLimits {
@@ -118,6 +135,7 @@ impl Default for AgentLimits {
             memory_mib: 16384,
             processes: 4096,
             disk_mib: 51200,
+            cpus: None,
         }
     }
 }
@@ -132,6 +150,12 @@ pub struct AgentOrder {
     pub prompt: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Reasoning effort and skill, as a configuration's record names them (METHOD.md section 1).
+    /// The adapter tells the agent its effort; what it is told of a skill stands in its prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
     /// The network where another is wanted than the adapter's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkMode>,

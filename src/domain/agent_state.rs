@@ -84,6 +84,7 @@ impl RunState {
                 // what was measured was another patch's
                 self.captured = None;
                 self.forget();
+                self.agents_began_s.push(at_s);
                 self.agent = Some(AgentState {
                     agent: agent.clone(),
                     model: model.clone(),
@@ -144,6 +145,16 @@ impl RunState {
                     agent.end = Some(end.clone());
                     agent.duration_s = Some(*duration_s);
                 }
+            }
+            Event::AgentNamed { model, version } => {
+                let word = |name: &str, value: &Option<String>| {
+                    let value = value.as_ref()?;
+                    Some(format!("{name} {value}"))
+                };
+                let words = [word("model", model), word("version", version)];
+                let words: Vec<String> = words.into_iter().flatten().collect();
+                let text = format!("its log tells {}", words.join(", "));
+                self.say(at_s, Level::Info, text);
             }
             Event::Captured {
                 sha256,
@@ -261,6 +272,28 @@ mod tests {
         assert!(kept(vec![]) && kept(vec![engine(EngineKind::Docker)]));
         assert!(!kept(vec![engine(EngineKind::Local)]));
         assert!(!kept(vec![engine(EngineKind::Docker), works()]));
+    }
+
+    #[test]
+    fn what_was_measured_of_another_patch_does_not_stay() {
+        let patched = |tree: &str| Event::PatchApplied {
+            subject: Subject::Submission,
+            method: "exact".into(),
+            files: Vec::new(),
+            tree: Some(tree.into()),
+        };
+        let kept = |tree: &str| {
+            let events = [
+                started(1),
+                patched("a"),
+                measured(),
+                started(2),
+                patched(tree),
+            ];
+            let state = fold(events.into());
+            state.suite(Subject::Submission, Suite::Official).is_some()
+        };
+        assert!(kept("a") && !kept("b"));
     }
 
     fn calibrated(key: &str) -> Event {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, EngineKind, Outcome, Suite};
+use super::{CaseId, Deviation, EngineKind, Outcome, Suite};
 
 const YEAR_S: f64 = 365.0 * 86_400.0;
 /// Version of this shape.
@@ -57,6 +57,9 @@ pub struct SuiteCalibration {
     pub cases: Vec<CalibratedCase>,
     /// Seconds of the slowest run.
     pub duration_s: f64,
+    /// What gold exchanges in the process that reports, over all runs; absent: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviations: Option<Vec<Deviation>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +96,12 @@ impl CalibratedCase {
             duration_s,
             runs: if runs.len() > 1 { runs } else { Vec::new() },
         })
+    }
+
+    /// Seconds of the fastest and of the slowest run.
+    pub fn spread_s(&self) -> (f64, f64) {
+        let all = self.runs.iter().map(|r| r.duration_s);
+        (all.fold(self.duration_s, f64::min), self.duration_s)
     }
 
     /// Not the same outcome in every run.
@@ -169,6 +178,44 @@ impl Calibration {
         Ok(())
     }
 
+    /// In what its machine differs from another place, as a calibration's key tells machines apart;
+    /// a line each. `other` is that place's.
+    pub fn differs(&self, other: &Self) -> Vec<String> {
+        let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
+        let gpu = |m: &Machine| m.gpu_type.clone().unwrap_or_else(|| "none".into());
+        let settings = |m: &Machine| {
+            let all = m.settings.iter().map(|(k, v)| format!("{k}={v}"));
+            let all: Vec<String> = all.collect();
+            if all.is_empty() {
+                "none".into()
+            } else {
+                all.join(" ")
+            }
+        };
+        [
+            ("GPU type", gpu(&self.machine), gpu(&other.machine)),
+            (
+                "environment",
+                short(&self.environment),
+                short(&other.environment),
+            ),
+            (
+                "engine",
+                self.engine.name().into(),
+                other.engine.name().into(),
+            ),
+            (
+                "GPU settings",
+                settings(&self.machine),
+                settings(&other.machine),
+            ),
+        ]
+        .into_iter()
+        .filter(|(_, there, here)| there != here)
+        .map(|(what, there, here)| format!("{what} {there} there, {here} here"))
+        .collect()
+    }
+
     pub fn collected(&self) -> usize {
         self.suites.values().map(|s| s.cases.len()).sum()
     }
@@ -196,7 +243,7 @@ mod tests {
         use Outcome::{Failed, Passed, Skipped};
         let flaky = case(&[Passed, Failed, Passed]);
         assert!(flaky.flaky() && flaky.outcome == Failed);
-        assert!((flaky.duration_s - 3.0).abs() < 1e-9);
+        assert_eq!(flaky.spread_s(), (1.0, 3.0));
         let steady = case(&[Passed, Passed, Passed]);
         assert!(!steady.flaky() && steady.outcome == Passed);
         let skipped = case(&[Skipped, Skipped]);
@@ -210,6 +257,36 @@ mod tests {
         assert_eq!((suite.flaky().len(), suite.skipped().len()), (1, 1));
         // METHOD.md section 3: 63 % after 3
         assert!((suite.flake_bound() - 0.632).abs() < 0.001);
+    }
+
+    #[test]
+    fn machines_differ_in_what_a_key_tells_apart() {
+        let here = Calibration {
+            schema: CALIBRATION_VERSION,
+            task: "t".into(),
+            created_s: 1.0,
+            engine: EngineKind::Local,
+            environment: "e".repeat(64),
+            machine: Machine::default(),
+            isolated: true,
+            suites: BTreeMap::new(),
+        };
+        let mut there = here.clone();
+        // what is recorded beside it tells nothing apart
+        there.machine.kernel = Some("6".into());
+        there.machine.driver = Some("580".into());
+        assert_eq!(there.differs(&here), Vec::<String>::new());
+        there.machine.gpu_type = Some("NVIDIA H200".into());
+        there.environment = "f".repeat(64);
+        there.engine = EngineKind::Docker;
+        assert_eq!(
+            there.differs(&here),
+            [
+                "GPU type NVIDIA H200 there, none here",
+                "environment ffffffffffff there, eeeeeeeeeeee here",
+                "engine docker there, local here",
+            ]
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::acceptance::{Rule, Standing};
 use super::submission::LogFormat;
 use super::{
-    AgentEnd, CaptureNote, CaseId, CaseResult, Cause, EngineKind, Grade, NetworkMode, Subject,
-    Suite, Usage,
+    AgentEnd, CaptureNote, CaseId, CaseResult, Cause, EngineKind, Evidence, Grade, MutationCounts,
+    NetworkMode, Sign, Subject, Suite, Usage,
 };
 
 /// Version of the journal's shape.
@@ -45,11 +45,13 @@ pub enum Stage {
     Judge,
     /// Every patch of the task on both suites.
     Verify,
+    /// Every mutant of gold on them.
+    Mutants,
 }
 
 impl Stage {
     /// In the order in which a run has them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Prepare,
         Self::Calibrate,
         Self::Agent,
@@ -60,6 +62,7 @@ impl Stage {
         Self::Probes,
         Self::Judge,
         Self::Verify,
+        Self::Mutants,
     ];
 
     pub fn name(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Stage {
             Stage::Probes => "probes",
             Stage::Judge => "judge",
             Stage::Verify => "verify",
+            Stage::Mutants => "mutants",
         }
     }
 }
@@ -181,6 +185,11 @@ pub enum Event {
         /// Output beyond what is kept of a log.
         dropped_bytes: u64,
     },
+    /// What its log tells of itself: the model that answered, the program's version.
+    AgentNamed {
+        model: Option<String>,
+        version: Option<String>,
+    },
     /// The agent's patch, made from the trees: `submission.patch`.
     Captured {
         sha256: String,
@@ -195,6 +204,9 @@ pub enum Event {
         /// `exact`, `offset` or `three-way`; `edits` by symbol; `commit` for gold of a repository.
         method: String,
         files: Vec<PatchedFile>,
+        /// Git id of the tree that it gives.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
     },
     PatchRefused {
         cause: Cause,
@@ -256,6 +268,18 @@ pub enum Event {
         case: Option<CaseId>,
         detail: String,
     },
+    /// The submission exchanged something that decides outcomes, and gold does not.
+    Deviated {
+        suite: Suite,
+        #[serde(flatten)]
+        evidence: Evidence,
+    },
+    /// What the submission's patch holds that gold's does not: strong signs give the badge
+    /// `suspect`, weak ones are only listed.
+    Audited {
+        strong: Vec<Sign>,
+        weak: Vec<Sign>,
+    },
     /// The calibration that the grade rests on.
     Calibrated {
         /// Absent in journals from before it was told.
@@ -283,6 +307,28 @@ pub enum Event {
         passed: usize,
         collected: usize,
         duration_s: f64,
+        /// Keys of its cells in the home, a test file each. Absent in journals from before they
+        /// were told.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cells: Vec<String>,
+    },
+    /// A run that watches its task saw an edit, and verifies again.
+    RoundStarted {
+        /// From 2: the first is the run's own.
+        round: u32,
+        /// What changed, by paths in the task's folder.
+        changed: Vec<String>,
+        /// When the newest of it was written, in seconds since the epoch.
+        edited_s: f64,
+    },
+    /// Every cell of a round is known again; what came of it is told by `verified` before this.
+    RoundFinished {
+        round: u32,
+        /// Patches on suites that ran, and those that were known.
+        ran: usize,
+        kept: usize,
+        /// From the edit to the last cell.
+        answer_s: f64,
     },
     /// The acceptance rule is judged; the whole is in the run's `acceptance.json`.
     Verified {
@@ -290,6 +336,10 @@ pub enum Event {
         broken: Vec<Rule>,
         revise: usize,
         warnings: usize,
+    },
+    /// Mutants are graded; the whole is in the run's `mutation.json`.
+    MutantsGraded {
+        counts: MutationCounts,
     },
     Fault {
         stage: Option<Stage>,

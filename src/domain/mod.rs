@@ -11,13 +11,18 @@ pub mod agent_state;
 pub mod calibration;
 pub mod case;
 pub mod cell;
+mod claims;
+pub mod coverage;
 pub mod event;
 pub mod evidence;
 pub mod grade;
 pub mod hardware;
 mod hex;
 pub mod manifest;
+pub mod mutation;
+pub mod notes;
 pub mod run_state;
+mod signature;
 pub mod submission;
 mod suite_state;
 pub mod task;
@@ -31,10 +36,14 @@ pub use calibration::{
 };
 pub use case::{CaseId, CaseResult, Outcome, Phase, RankOutcome, Subject, Suite};
 pub use event::{Event, GpuLeft, GpuTaken, Level, Record, Stage};
-pub use evidence::{Discrepancy, DiscrepancyKind};
+pub use evidence::{Area, Deviation, Discrepancy, DiscrepancyKind, Evidence, Review, Sign, Weight};
 pub use grade::{Grade, GradedCase, SuiteScore};
 pub use hex::hex;
-pub use manifest::{EngineChoice, EngineKind, Manifest, RunId, SuiteChoice, Work};
+pub use manifest::{
+    CalibrationChoice, EngineChoice, EngineKind, Manifest, RunId, SuiteChoice, Work,
+};
+pub use mutation::{Mutation, MutationCounts};
+pub use signature::signature;
 pub use submission::{Source, Submission, SubmissionSpec, Usage};
 pub use suite_state::SuiteState;
 pub use task::{Task, TaskSpec};

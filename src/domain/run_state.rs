@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::agent_state::{AgentState, Captured};
 use super::event::CalibrationCounts;
 use super::suite_state::SuiteState;
-use super::{CaseId, EngineKind, Event, Grade, Level, Record, Stage, Standing, Subject, Suite};
+use super::{
+    CaseId, EngineKind, Event, Evidence, Grade, Level, MutationCounts, Record, Sign, Stage,
+    Standing, Subject, Suite,
+};
 
 /// Where a run stands, as far as its journal tells. Whether its worker is still alive is not in
 /// the journal: [`crate::store`] knows that.
@@ -23,11 +26,19 @@ pub struct RunState {
     pub twins: HashMap<Suite, (usize, Vec<CaseId>)>,
     /// Reports of the submission's cases that disagreed, by suite.
     pub disagreed: HashMap<Suite, usize>,
+    /// What the submission exchanged that gold does not, by suite.
+    pub evidence: HashMap<Suite, Vec<Evidence>>,
+    /// Strong and weak signs in the patch.
+    pub signs: (Vec<Sign>, Vec<Sign>),
+    /// Git id of the submission's tree.
+    pub patched: Option<String>,
     /// Of the calibrations that its suites rest on.
     pub keys: HashMap<Option<Suite>, String>,
     pub log: Vec<LogLine>,
     /// The agent's part, once it has begun.
     pub agent: Option<AgentState>,
+    /// When each of the run's agents began, in the order of its attempts.
+    pub agents_began_s: Vec<f64>,
     /// Its patch, once it is made; kept when the run is taken up again.
     pub captured: Option<Captured>,
     pub grade: Option<Grade>,
@@ -35,8 +46,14 @@ pub struct RunState {
     pub calibration: Option<BTreeMap<Suite, CalibrationCounts>>,
     /// Cells of a verify run that are known.
     pub cells: usize,
+    /// Rounds of a run that watches its task; 0 before the second.
+    pub rounds: u32,
     /// What a verify run came to.
     pub standing: Option<Standing>,
+    /// Its newest round came to that.
+    pub answered: bool,
+    /// What a run over gold's mutants came to.
+    pub mutants: Option<MutationCounts>,
     /// Why the run waits for GPUs, while it does.
     pub waiting: Option<String>,
     /// Indices of the GPUs that it holds.
@@ -100,8 +117,11 @@ impl RunState {
                 suites.retain(|_, suite| suite.finished);
                 let mut disagreed = std::mem::take(&mut self.disagreed);
                 disagreed.retain(|suite, _| suites.contains_key(&(Subject::Submission, *suite)));
+                let mut evidence = std::mem::take(&mut self.evidence);
+                evidence.retain(|suite, _| suites.contains_key(&(Subject::Submission, *suite)));
                 *self = Self {
                     log: std::mem::take(&mut self.log),
+                    agents_began_s: std::mem::take(&mut self.agents_began_s),
                     twins: std::mem::take(&mut self.twins),
                     agent: self.agent.take().filter(|agent| {
                         // its tree is still there, unless the machine went down meanwhile; a run
@@ -117,8 +137,10 @@ impl RunState {
                     // until this attempt's is chosen: it decides whether the suites stay
                     engine: self.engine,
                     keys: std::mem::take(&mut self.keys),
+                    patched: self.patched.take(),
                     suites,
                     disagreed,
+                    evidence,
                     first_at_s: self.first_at_s,
                     last_at_s: Some(at_s),
                     ..Self::default()
@@ -239,6 +261,7 @@ impl RunState {
             | Event::AgentChanged { .. }
             | Event::AgentUsage { .. }
             | Event::AgentEnded { .. }
+            | Event::AgentNamed { .. }
             | Event::Captured { .. } => self.apply_agent(at_s, &record.event),
             Event::Collected { .. }
             | Event::CaseStarted { .. }
@@ -246,12 +269,21 @@ impl RunState {
             | Event::Continued { .. }
             | Event::SuiteFinished { .. }
             | Event::Twins { .. }
-            | Event::Disagreed { .. } => self.apply_suite(at_s, &record.event),
+            | Event::Disagreed { .. }
+            | Event::Deviated { .. } => self.apply_suite(at_s, &record.event),
             Event::PatchApplied {
                 subject,
                 method,
                 files,
+                tree,
             } => {
+                if *subject == Subject::Submission && tree.is_some() {
+                    let before = std::mem::replace(&mut self.patched, tree.clone());
+                    if before.is_some() && before != *tree {
+                        // somebody put another patch into the run between two attempts
+                        self.forget();
+                    }
+                }
                 let text = format!(
                     "{}: {} files changed ({method})",
                     subject.name(),
@@ -266,6 +298,7 @@ impl RunState {
                     format!("patch refused ({}): {message}", cause.name()),
                 );
             }
+            Event::Audited { strong, weak } => self.audited(at_s, strong, weak),
             Event::Restored { path, action, .. } => {
                 self.say(at_s, Level::Warn, format!("{action} {path}"));
             }
@@ -301,14 +334,35 @@ impl RunState {
                 passed,
                 collected,
                 duration_s,
+                ..
             } => {
                 let how = match kept {
                     true => "known".to_owned(),
                     false => format!("{duration_s:.2}s"),
                 };
                 let text = format!("{patch}, {suite}, run {run}: {passed}/{collected} ({how})");
-                self.say(at_s, Level::Info, text);
+                // of an answer to an edit only what ran is told
+                if !kept || self.rounds < 2 {
+                    self.say(at_s, Level::Info, text);
+                }
                 self.cells += 1;
+            }
+            Event::RoundStarted { round, changed, .. } => {
+                self.rounds = *round;
+                self.answered = false;
+                let text = format!("round {round}: {} changed", changed.join(", "));
+                self.say(at_s, Level::Info, text);
+            }
+            Event::RoundFinished {
+                round,
+                ran,
+                kept,
+                answer_s,
+            } => {
+                let text = format!(
+                    "round {round}: answered {answer_s:.2} s after the edit; {ran} ran, {kept} were known"
+                );
+                self.say(at_s, Level::Info, text);
             }
             Event::Verified {
                 standing,
@@ -323,6 +377,15 @@ impl RunState {
                 );
                 self.say(at_s, Level::Info, text);
                 self.standing = Some(*standing);
+                self.answered = true;
+            }
+            Event::MutantsGraded { counts } => {
+                let text = format!(
+                    "mutants: the official suite rejects {}, {} killed, {} equivalent, {} survive",
+                    counts.official_rejects, counts.killed, counts.equivalent, counts.survives
+                );
+                self.say(at_s, Level::Info, text);
+                self.mutants = Some(*counts);
             }
             Event::Graded { grade } => {
                 self.say(
@@ -357,6 +420,7 @@ impl RunState {
             .retain(|(subject, _), _| *subject != Subject::Submission);
         self.twins.clear();
         self.disagreed.clear();
+        self.evidence.clear();
     }
 
     pub(super) fn say(&mut self, at_s: f64, level: Level, text: String) {

@@ -94,13 +94,17 @@ pub enum LogFormat {
     #[serde(rename = "sweagent")]
     SweAgent,
     Openhands,
+    Atif,
     Text,
 }
 
 impl LogFormat {
     /// A log is, or may be, one document that is read as a whole and not line by line.
     pub fn is_document(self) -> bool {
-        matches!(self, Self::Mini | Self::SweAgent | Self::Openhands)
+        matches!(
+            self,
+            Self::Mini | Self::SweAgent | Self::Openhands | Self::Atif
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::run_state::RunState;
-use super::{CaseId, CaseResult, Event, Level, Subject};
+use super::{CaseId, CaseResult, Event, Level, Sign, Subject};
 
 /// The cases of one suite on one subject, in the order of collection.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,8 @@ pub struct SuiteState {
     pub results: HashMap<CaseId, CaseResult>,
     /// Running cases and since when.
     pub running: HashMap<CaseId, f64>,
+    /// When cases began and ended, in seconds since the epoch.
+    pub times: HashMap<CaseId, (f64, Option<f64>)>,
     pub finished: bool,
     known: HashSet<CaseId>,
 }
@@ -21,6 +23,18 @@ impl SuiteState {
         if self.known.insert(id.clone()) {
             self.order.push(id.clone());
         }
+    }
+
+    /// What ran at a moment, or ended last before it: the case, and how long before it ended.
+    pub fn case_at(&self, at_s: f64) -> Option<(&CaseId, f64)> {
+        let before = |(id, (begun, ended)): (_, &(f64, Option<f64>))| {
+            let since = ended.map_or(0.0, |ended| (at_s - ended).max(0.0));
+            (*begun <= at_s).then_some((id, since, *begun))
+        };
+        let found = self.times.iter().filter_map(before);
+        // of two that ran at once the one that began last
+        let nearest = found.min_by(|a, b| a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2)));
+        nearest.map(|(id, since, _)| (id, since))
     }
 
     pub fn passed(&self) -> usize {
@@ -48,6 +62,11 @@ impl RunState {
             } => {
                 let entry = self.suites.entry((*subject, *suite)).or_default();
                 entry.running.entry(id.clone()).or_insert(at_s);
+                // on several ranks the first tells; one that runs anew has no end yet
+                let times = entry.times.entry(id.clone()).or_insert((at_s, None));
+                if times.1.is_some() {
+                    *times = (at_s, None);
+                }
             }
             Event::CaseFinished {
                 subject,
@@ -58,6 +77,9 @@ impl RunState {
                 entry.running.remove(&result.id);
                 entry.learn(&result.id);
                 entry.results.insert(result.id.clone(), result.clone());
+                let began = at_s - result.duration_s;
+                let times = entry.times.entry(result.id.clone());
+                times.or_insert((began, None)).1 = Some(at_s);
             }
             Event::Continued {
                 suite,
@@ -120,7 +142,29 @@ impl RunState {
                 let text = format!("{suite}: reports disagree (rank {rank}){case}: {detail}");
                 self.say(at_s, Level::Warn, text);
             }
+            Event::Deviated { suite, evidence } => {
+                let text = format!(
+                    "{suite}: {}: {}",
+                    evidence.weight.name(),
+                    evidence.deviation
+                );
+                self.evidence
+                    .entry(*suite)
+                    .or_default()
+                    .push(evidence.clone());
+                self.say(at_s, Level::Error, text);
+            }
             _ => {}
         }
+    }
+
+    pub(super) fn audited(&mut self, at_s: f64, strong: &[Sign], weak: &[Sign]) {
+        for sign in strong {
+            self.say(at_s, Level::Error, format!("suspect: {sign}"));
+        }
+        for sign in weak {
+            self.say(at_s, Level::Info, format!("patch: {sign}"));
+        }
+        self.signs = (strong.to_vec(), weak.to_vec());
     }
 }

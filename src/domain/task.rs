@@ -2,11 +2,16 @@
 //! `task.toml`, version 1; its JSON schema is `assets/schema/task.json`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::claims::{
+    Adversarial, AllowedConstant, Alternative, Claim, ClaimKind, ContractSpec, DroppedVariant,
+    Equivalent, Guard, Oracle,
+};
 use super::{Submission, Suite};
 
 /// `task.toml`.
@@ -43,6 +48,12 @@ pub struct TaskSpec {
     pub adversarial: Vec<Adversarial>,
     #[serde(default)]
     pub alternative: Vec<Alternative>,
+    /// Adversarial variants that were tried and are not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedVariant>,
+    /// Mutants of gold that no test can tell from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equivalent: Vec<Equivalent>,
 }
 
 #[derive(
@@ -192,6 +203,10 @@ pub struct LimitsSpec {
     pub output_mib: u64,
     pub scratch_mib: u64,
     pub shm_mib: u64,
+    /// Processors at once, for all ranks together; absent: all that there are. On the local engine a
+    /// program may ask for others again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<NonZeroU32>,
 }
 
 impl Default for LimitsSpec {
@@ -204,6 +219,7 @@ impl Default for LimitsSpec {
             output_mib: 16,
             scratch_mib: 1024,
             shm_mib: 512,
+            cpus: None,
         }
     }
 }
@@ -281,100 +297,6 @@ pub struct SuiteSpec {
 
 fn one() -> u32 {
     1
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ClaimKind {
-    Behaviour,
-    Numerics,
-    Resource,
-    Mode,
-}
-
-/// What a probe compares with (METHOD.md section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Oracle {
-    ExistingPath,
-    Invariance,
-    Direct,
-    Property,
-}
-
-/// One promise of the change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    pub id: String,
-    pub text: String,
-    pub kind: ClaimKind,
-    #[serde(default)]
-    pub oracles: Vec<Oracle>,
-    #[serde(default)]
-    pub modes: Vec<String>,
-    /// Probe functions mapped to the claim.
-    #[serde(default)]
-    pub probes: Vec<String>,
-    /// Where the prompt states it: a verbatim quote.
-    #[serde(default)]
-    pub prompt: Option<String>,
-    /// Instead of probes: why nothing measures it.
-    #[serde(default)]
-    pub unmeasured: Option<String>,
-}
-
-/// What an author says about the task's contract (METHOD.md section 4).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ContractSpec {
-    /// Constants that the prompt may state though they stand in gold or in the tests.
-    pub allow: Vec<AllowedConstant>,
-}
-
-impl ContractSpec {
-    fn is_empty(&self) -> bool {
-        self.allow.is_empty()
-    }
-}
-
-/// A constant that belongs to the interface.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AllowedConstant {
-    /// The number as the prompt writes it.
-    pub constant: String,
-    pub why: String,
-}
-
-/// A probe function that is meant to pass on base.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Guard {
-    pub probe: String,
-    pub why: String,
-}
-
-/// A deliberate violation of one claim that still passes the official tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Adversarial {
-    pub name: String,
-    pub claim: String,
-    /// A patch, or a symbol-edit TOML.
-    pub patch: String,
-    #[serde(default)]
-    pub summary: String,
-}
-
-/// A different correct solution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Alternative {
-    pub name: String,
-    pub patch: String,
-    #[serde(default)]
-    pub summary: String,
 }
 
 /// A task as found on disk.

@@ -27,7 +27,7 @@ pub use choice::Engine;
 pub use error::EngineError;
 pub use protocol::{
     Begin, Isolation, Loss, Message, ProcessSpec, ProcessStatus, Refusal, RefusalKind, Request,
-    SandboxEvent, Stream,
+    SandboxEvent, Stream, TerminalSize,
 };
 pub use sandbox::Sandbox;
 pub use spec::{Access, Limits, Mount, Network, SandboxSpec, User};

@@ -31,6 +31,17 @@ pub enum Request {
     Begin(Begin),
     /// The frame's payload is the process's standard input; `stdin` travels empty.
     Spawn(ProcessSpec),
+    /// The same with a terminal of its own for all three streams; what it writes is its standard
+    /// output, which is never cut. The frame has no payload.
+    SpawnOnTerminal(ProcessSpec, TerminalSize),
+    /// The frame's payload is typed on the process's terminal.
+    Typed {
+        id: u32,
+    },
+    Resize {
+        id: u32,
+        size: TerminalSize,
+    },
     KillAll,
 }
 
@@ -121,6 +132,13 @@ pub struct ProcessSpec {
     pub stdin: Vec<u8>,
     /// Open a side channel (a pipe to us): its descriptor is in `INFRADEV_CHANNEL_FD`.
     pub channel: bool,
+}
+
+/// In characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TerminalSize {
+    pub rows: u16,
+    pub columns: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

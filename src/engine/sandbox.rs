@@ -15,7 +15,9 @@ use tokio::time::timeout;
 
 use super::driver::{Fault, Gone, Lines, Outgoing, Vessel, drive, read_message};
 use super::frame::{Decoder, FrameError, encode};
-use super::{EngineError, Isolation, Message, ProcessSpec, Refusal, Request, SandboxEvent};
+use super::{
+    EngineError, Isolation, Message, ProcessSpec, Refusal, Request, SandboxEvent, TerminalSize,
+};
 
 /// Events that wait for the owner before the sandbox is slowed down.
 const QUEUE: usize = 256;
@@ -51,6 +53,27 @@ impl Control {
         self.send(Outgoing::Frame(encode(&Request::Spawn(process), &stdin)?))
     }
 
+    /// As [`Control::spawn`], with a terminal of its own for all its streams: what it writes comes as
+    /// standard output, and no output limit holds.
+    pub fn spawn_on_terminal(
+        &self,
+        process: ProcessSpec,
+        size: TerminalSize,
+    ) -> Result<(), EngineError> {
+        let request = Request::SpawnOnTerminal(process, size);
+        self.send(Outgoing::Frame(encode(&request, &[])?))
+    }
+
+    /// Types on the terminal of a process; nothing happens where it has none.
+    pub fn typed(&self, id: u32, bytes: &[u8]) -> Result<(), EngineError> {
+        self.send(Outgoing::Frame(encode(&Request::Typed { id }, bytes)?))
+    }
+
+    /// Sets the size of a process's terminal, which is told so.
+    pub fn resize(&self, id: u32, size: TerminalSize) -> Result<(), EngineError> {
+        self.send(Outgoing::Frame(encode(&Request::Resize { id, size }, &[])?))
+    }
+
     /// Kills every process in the sandbox, whatever it did to hide; answered by
     /// [`SandboxEvent::Killed`] when none is left, after the ends of the processes that were asked
     /// for. The sandbox can be used again afterwards. Where process 1 does not answer (it can be
@@ -77,6 +100,16 @@ impl Sandbox {
     pub fn spawn(&self, mut process: ProcessSpec) -> Result<(), EngineError> {
         process.cwd = self.visible(&process.cwd);
         self.control.spawn(process)
+    }
+
+    /// See [`Control::spawn_on_terminal`].
+    pub fn spawn_on_terminal(
+        &self,
+        mut process: ProcessSpec,
+        size: TerminalSize,
+    ) -> Result<(), EngineError> {
+        process.cwd = self.visible(&process.cwd);
+        self.control.spawn_on_terminal(process, size)
     }
 
     /// See [`Control::kill_all`].

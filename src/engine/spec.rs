@@ -70,7 +70,8 @@ pub struct Limits {
     pub scratch_bytes: u64,
     /// `/dev/shm`.
     pub shm_bytes: u64,
-    /// Processors at once; absent: all that there are. Held by the docker engine only.
+    /// Processors at once, for all that runs in it; absent: all that there are. A wall on the docker
+    /// engine; on the local one a share, which a program may leave that asks for others.
     pub cpus: Option<u32>,
 }
 

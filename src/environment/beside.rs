@@ -1,70 +1,120 @@
-//! Packages that a sandbox shows beside its environment's: of the interpreter below it and of the
-//! system, whose folders are there for their programs. An agent could read them.
+//! What a sandbox shows beside its environment: packages of the interpreter below it, of other
+//! environments in the same place, of the system, whose folders are there for their programs. An
+//! agent could read them.
 
+use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use super::EnvironmentError;
+use super::distributions::{ENDS, named};
 use super::image::{self, Asked};
 use super::interpreter::Package;
+use super::project::Project;
 use super::types::{Environment, Progress, Request};
 
 /// Installation prefixes of a system that both engines show.
 const SYSTEM: [&str; 2] = ["/usr", "/usr/local"];
+/// Deepest folder that is looked into.
+const DEEPEST: usize = 64;
 
-/// All that is found, some of it perhaps twice. On this machine the folders are read; an image's
-/// interpreter is asked, as for the kind `image`.
-pub fn packages_beside(
+/// What is seen, some of it perhaps twice.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// By the metadata beside the modules, and by archives that hold a package.
+    pub packages: Vec<Package>,
+    /// Folders that are packages of the task's own project, whatever they are called when they are
+    /// installed.
+    pub modules: Vec<PathBuf>,
+}
+
+/// All that can be read. On this machine the folders are walked; in an image its interpreter does
+/// that. Nothing that is found is executed.
+pub fn beside(
     request: &Request,
     environment: &Environment,
+    project: &Project,
     progress: &dyn Fn(Progress),
-) -> Result<Vec<Package>, EnvironmentError> {
-    let mounted = environment.mounts.iter().map(|m| m.source.clone());
-    let mut found: Vec<Package> = mounted.flat_map(|prefix| installed_in(&prefix)).collect();
+) -> Result<Beside, EnvironmentError> {
+    let mut found = Beside::default();
+    for mount in &environment.mounts {
+        found.look(&mount.source, project, 0);
+    }
     match Asked::of(request, &request.home, progress) {
-        None => found.extend(SYSTEM.iter().flat_map(|at| installed_in(Path::new(at)))),
-        Some(asked) => match image::find(&asked, None, true) {
-            Ok(facts) => found.extend(facts.packages),
-            // what has no interpreter holds no packages
-            Err(EnvironmentError::NoInterpreterInImage { .. }) => {}
-            Err(error) => return Err(error),
-        },
+        None => {
+            for prefix in SYSTEM {
+                for folder in module_folders(Path::new(prefix)) {
+                    found.folder(&folder, project);
+                }
+            }
+        }
+        Some(asked) => {
+            let modules: Vec<&str> = project.modules().collect();
+            let seen = image::beside(&asked, &ENDS, &modules)?;
+            let names = seen.entries.iter();
+            found.packages.extend(names.filter_map(|name| named(name)));
+            found.modules.extend(seen.modules);
+        }
     }
     Ok(found)
 }
 
-/// By the metadata that stands beside the modules of a prefix; nothing is executed.
-fn installed_in(prefix: &Path) -> Vec<Package> {
+impl Beside {
+    /// A folder and all below it; links lead to what is looked at by itself, or is not in reach.
+    fn look(&mut self, folder: &Path, project: &Project, deep: usize) {
+        let here = self.folder(folder, project);
+        for entry in here.into_iter().take_while(|_| deep < DEEPEST) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.look(&entry.path(), project, deep + 1);
+            }
+        }
+    }
+
+    /// Only what lies in it; its entries.
+    fn folder(&mut self, folder: &Path, project: &Project) -> Vec<DirEntry> {
+        let here: Vec<DirEntry> = entries(folder).collect();
+        let names: Vec<Package> = (here.iter())
+            .filter_map(|entry| named(entry.file_name().to_str()?))
+            .collect();
+        // modules lie beside metadata, or in a folder that is mounted for them
+        let is_for_modules = |name: &OsStr| name == "site-packages" || name == "dist-packages";
+        if !names.is_empty() || folder.file_name().is_some_and(is_for_modules) {
+            let modules = project.modules().map(|module| folder.join(module));
+            self.modules
+                .extend(modules.filter(|module| module.join("__init__.py").exists()));
+        }
+        self.packages.extend(names);
+        here
+    }
+}
+
+/// Where the pythons of a prefix keep their modules.
+fn module_folders(prefix: &Path) -> Vec<PathBuf> {
     let libraries = ["lib", "lib64"].map(|name| prefix.join(name));
     let pythons = libraries.iter().flat_map(|lib| {
         let named = |path: &PathBuf| {
             let name = path.file_name().and_then(|n| n.to_str());
             name.is_some_and(|name| name.starts_with("python") || name.starts_with("pypy"))
         };
-        entries(lib).filter(named)
+        entries(lib).map(|entry| entry.path()).filter(named)
     });
-    // a folder of modules that is mounted by itself
-    let folders = pythons
+    pythons
         .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
-        .chain([prefix.to_path_buf()]);
-    folders
-        .flat_map(|folder| entries(&folder).collect::<Vec<_>>())
-        .filter_map(|path| named(path.file_name()?.to_str()?))
         .collect()
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    found.map(|entry| entry.path())
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// `name-1.0.dist-info`, `name-1.0-py3.11.egg-info`, `name.egg-info`.
-fn named(metadata: &str) -> Option<Package> {
-    let stem = (metadata.strip_suffix(".dist-info")).or(metadata.strip_suffix(".egg-info"))?;
-    let (name, rest) = stem.split_once('-').unwrap_or((stem, ""));
-    Some(Package {
-        name: name.into(),
-        version: rest.split("-py").next().unwrap_or_default().into(),
-    })
+/// All that lies in a folder at any depth, sorted: a script may have made a virtual environment, a
+/// tool's own store or a cache there.
+pub fn packages_below(folder: &Path) -> Vec<Package> {
+    let mut found = Beside::default();
+    found.look(folder, &Project::default(), 0);
+    found.packages.sort();
+    found.packages.dedup();
+    found.packages
 }
 
 #[cfg(test)]
@@ -72,31 +122,89 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    #[test]
-    fn what_stands_beside_the_modules_of_any_python_is_found() {
-        let dir = tempfile::tempdir().unwrap();
-        for path in [
-            "lib/python3/dist-packages/distro_info-1.1.egg-info",
-            "lib/python3.11/site-packages/numpy-2.1.0.dist-info",
-            "lib64/python3.12/site-packages/old.name-3-py3.12.egg-info",
-            "lib/python3.11/site-packages/numpy",
-            "lib/perl5/site-packages/x-1.dist-info",
-        ] {
-            std::fs::create_dir_all(dir.path().join(path)).unwrap();
+    fn make(root: &Path, paths: &[&str]) {
+        for path in paths {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
         }
-        std::fs::write(
-            dir.path().join("lib/python3/dist-packages/linked.egg-info"),
-            "",
-        )
-        .unwrap();
-        let mut found: Vec<_> = installed_in(dir.path())
-            .into_iter()
+    }
+
+    fn told(packages: &[Package]) -> Vec<String> {
+        let mut told: Vec<String> = (packages.iter())
             .map(|p| format!("{} {}", p.name, p.version))
             .collect();
-        found.sort();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn what_lies_anywhere_below_a_mount_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let nothing = Project::of(&dir.path().join("absent"));
+        make(
+            dir.path(),
+            &[
+                "lib/python3/dist-packages/distro_info-1.1.egg-info",
+                "lib/python3.11/site-packages/numpy-2.1.0.dist-info/METADATA",
+                "lib64/python3.12/site-packages/old.name-3-py3.12.egg-info/x",
+                // another environment, and packages that wait to be unpacked
+                "envs/other/lib/python3.12/site-packages/vllm-0.12.0.dist-info/RECORD",
+                "pkgs/py-torch-2.9.1-py311_0.conda",
+                "pkgs/numpy-1.26.0-py311h_1.tar.bz2",
+                "wheels/megatron_core-0.15.0-cp312-cp312-linux_x86_64.whl",
+                "share/plain-1.0.txt",
+                "lib/python3/dist-packages/linked.egg-info",
+            ],
+        );
+        let mut found = Beside::default();
+        found.look(dir.path(), &nothing, 0);
         assert_eq!(
-            found,
-            ["distro_info 1.1", "linked ", "numpy 2.1.0", "old.name 3"]
+            told(&found.packages),
+            [
+                "distro_info 1.1",
+                "linked (version unknown)",
+                "megatron_core 0.15.0",
+                "numpy 1.26.0",
+                "numpy 2.1.0",
+                "old.name 3",
+                "py-torch 2.9.1",
+                "vllm 0.12.0",
+            ]
+        );
+        // a cache of what was fetched is a mount's like any other, and links lead nowhere
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("lib/up")).unwrap();
+        let below = packages_below(dir.path());
+        assert_eq!(told(&below), told(&found.packages));
+        let folders = module_folders(dir.path());
+        assert_eq!(folders.len(), 6, "{folders:?}");
+    }
+
+    #[test]
+    fn a_release_under_another_name_is_found_by_its_packages() {
+        let dir = tempfile::tempdir().unwrap();
+        let (base, there) = (dir.path().join("base"), dir.path().join("there"));
+        make(&base, &["megatron/core/__init__.py", "plain/__init__.py"]);
+        let project = Project::of(&base);
+        make(
+            &there,
+            &[
+                "site-packages/megatron/core/__init__.py",
+                "site-packages/megatron/other/__init__.py",
+                "checkout/odd_name-1.egg-info/PKG-INFO",
+                "checkout/plain/__init__.py",
+                "elsewhere/plain/__init__.py",
+            ],
+        );
+        let mut found = Beside::default();
+        found.look(&there, &project, 0);
+        found.modules.sort();
+        assert_eq!(
+            found.modules,
+            [
+                there.join("checkout/plain"),
+                there.join("site-packages/megatron/core")
+            ]
         );
     }
 }

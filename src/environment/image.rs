@@ -1,7 +1,7 @@
 //! Images: the interpreter in one, and kind `image`, which is an image as it stands, recorded by its
 //! package list.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::interpreter::{Facts, MINORS, answer, described, fits, question};
 use super::interpreter_cache::InterpreterCache;
+use super::lines::plain;
 use super::lock::Hold;
 use super::rooms;
 use super::types::{Builder, Environment, Progress, Request, Step};
@@ -21,6 +22,7 @@ use crate::engine::{Network, Stream, User};
 
 /// An interpreter answers in 50 ms; the first one of a cold image may take long to be read.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+const BESIDE: &str = include_str!("beside.py");
 
 /// The image that `request` is about.
 pub(super) struct Asked<'a> {
@@ -77,8 +79,101 @@ pub(super) fn find(
 }
 
 fn ask(asked: &Asked, wanted: Option<&str>, packages: bool) -> Result<Facts, EnvironmentError> {
+    let mut tried = Vec::new();
+    let arguments: Vec<String> = (question(packages).iter())
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    let found = each_python(asked, wanted, packages, &arguments, |name, said| {
+        match answer(Path::new(name), said.status, &said.out, &said.err) {
+            Ok(facts) if packages || fits(&facts, wanted) => return Some(facts),
+            Ok(facts) => tried.push(format!("{name} is {}", facts.version)),
+            Err(error) => tried.push(error.to_string()),
+        }
+        None
+    })?;
+    found.map_err(|path| {
+        if tried.is_empty() {
+            tried.push(format!("nothing of that name is on its PATH ({path})"));
+        }
+        EnvironmentError::NoInterpreterInImage {
+            image: asked.image.name.clone(),
+            wanted: if packages {
+                "its own packages".into()
+            } else {
+                described(wanted)
+            },
+            tried,
+        }
+    })
+}
+
+/// What an image shows, by its own interpreter; nothing where it has none: what has no interpreter
+/// holds no packages.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct Shown {
+    /// Names of entries, each once.
+    pub entries: Vec<String>,
+    pub modules: Vec<PathBuf>,
+}
+
+/// Looks through the whole file system of an image for entries with these ends, and for folders that
+/// are packages of these names.
+pub(super) fn beside(
+    asked: &Asked,
+    ends: &[&str],
+    modules: &[&str],
+) -> Result<Shown, EnvironmentError> {
+    (asked.progress)(Progress::new(
+        Step::Interpreter,
+        format!("looking through image {}", asked.image.name),
+    ));
+    let mut arguments = vec!["-Es".to_owned(), "-c".into(), BESIDE.into()];
+    arguments.push(ends.join(" "));
+    arguments.extend(modules.iter().map(|&module| module.to_owned()));
+    let mut said = None;
+    let found = each_python(asked, None, false, &arguments, |name, answered| {
+        let text = String::from_utf8_lossy(&answered.out);
+        let document = text.lines().rev().find(|line| line.starts_with('{'));
+        match serde_json::from_str::<Shown>(document.unwrap_or_default()) {
+            Ok(shown) if answered.status.success() => Some(shown),
+            _ => {
+                let words = String::from_utf8_lossy(&answered.err);
+                said = Some((
+                    name.to_owned(),
+                    plain(words.lines().last().unwrap_or_default()),
+                ));
+                None
+            }
+        }
+    })?;
+    match (found, said) {
+        (Ok(shown), _) => Ok(shown),
+        (Err(_), None) => Ok(Shown::default()),
+        (Err(_), Some((name, reason))) => Err(EnvironmentError::Interpreter {
+            python: name.into(),
+            reason: format!("looking through the image: {reason}"),
+        }),
+    }
+}
+
+/// What an interpreter said to its arguments.
+struct Said {
+    status: std::process::ExitStatus,
+    out: Vec<u8>,
+    err: Vec<u8>,
+}
+
+/// Starts one interpreter of the image after the other until one says what is wanted; the `PATH`
+/// that they were looked for on where none does.
+fn each_python<T>(
+    asked: &Asked,
+    wanted: Option<&str>,
+    theirs: bool,
+    arguments: &[String],
+    mut take: impl FnMut(&str, Said) -> Option<T>,
+) -> Result<Result<T, String>, EnvironmentError> {
     let mut env = inside::of_image(&asked.image.env);
-    if !packages {
+    if !theirs {
         env = inside::without_python(&asked.image.env);
     }
     env.insert("HOME".into(), "/tmp".into());
@@ -92,13 +187,9 @@ fn ask(asked: &Asked, wanted: Option<&str>, packages: bool) -> Result<Facts, Env
         user: User::Nobody,
         scratch: &scratch,
     })?;
-    let mut tried = Vec::new();
     for name in names(wanted) {
-        let arguments = question(packages);
         let process = Process {
-            argv: std::iter::once(name.clone())
-                .chain(arguments.iter().map(|a| a.to_string_lossy().into_owned()))
-                .collect(),
+            argv: std::iter::once(&name).chain(arguments).cloned().collect(),
             env: env.clone(),
             limit: ANSWER_LIMIT,
         };
@@ -107,31 +198,12 @@ fn ask(asked: &Asked, wanted: Option<&str>, packages: bool) -> Result<Facts, Env
             Stream::Stdout => out.extend_from_slice(bytes),
             _ => err.extend_from_slice(bytes),
         })?;
-        let said = match ended.status {
-            Ok(status) => answer(Path::new(&name), status, &out, &err),
-            Err(_) => continue,
-        };
-        match said {
-            Ok(facts) if packages || fits(&facts, wanted) => return Ok(facts),
-            Ok(facts) => tried.push(format!("{name} is {}", facts.version)),
-            Err(error) => tried.push(error.to_string()),
+        let Ok(status) = ended.status else { continue };
+        if let Some(found) = take(&name, Said { status, out, err }) {
+            return Ok(Ok(found));
         }
     }
-    if tried.is_empty() {
-        tried.push(format!(
-            "nothing of that name is on its PATH ({})",
-            env["PATH"]
-        ));
-    }
-    Err(EnvironmentError::NoInterpreterInImage {
-        image: asked.image.name.clone(),
-        wanted: if packages {
-            "its own packages".into()
-        } else {
-            described(wanted)
-        },
-        tried,
-    })
+    Ok(Err(env["PATH"].clone()))
 }
 
 /// What the wanted interpreter may be called in an image, best first.

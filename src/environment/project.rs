@@ -1,7 +1,7 @@
 //! Whether an environment holds the very project that a task is about: a release of it, earlier or
 //! later, shows an agent how others did it, and could be tested in the submission's place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::interpreter::Package;
@@ -9,7 +9,43 @@ use super::interpreter::Package;
 /// Files of a project's root that name it.
 const METADATA: [&str; 3] = ["pyproject.toml", "setup.cfg", "setup.py"];
 
-/// An installed package that is the task's own project.
+/// Folders of a repository that its packages may lie in.
+const ROOTS: [&str; 4] = ["", "src", "python", "lib"];
+/// Names that packages of many projects have for what is not theirs to import.
+const COMMON: [&str; 21] = [
+    "benchmark",
+    "benchmarks",
+    "build",
+    "ci",
+    "common",
+    "config",
+    "configs",
+    "data",
+    "dist",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "experiments",
+    "models",
+    "scripts",
+    "src",
+    "test",
+    "tests",
+    "tools",
+    "utils",
+];
+
+/// What a task's own project is known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Project {
+    /// Normalised name -> the file of base that has it, relative to base.
+    names: BTreeMap<String, PathBuf>,
+    /// `pkg`, or `space/pkg` where `space` is no package itself.
+    modules: BTreeSet<String>,
+}
+
+/// What is installed of the task's own project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     pub package: Package,
@@ -17,22 +53,66 @@ pub struct Held {
     pub named_in: PathBuf,
 }
 
-/// Installed packages that base itself is, by the names that base's metadata gives (in its root or
-/// one folder down); empty where there is none, or where base has no such metadata.
-///
-/// Nothing is executed: of a `setup.py` only a name that stands there as a literal counts.
-pub fn holds_project(packages: &[Package], base: &Path) -> Vec<Held> {
-    let names = project_names(base);
-    packages
-        .iter()
-        .filter_map(|package| {
-            let named_in = names.get(&normalised(&package.name))?;
+impl Project {
+    /// By the names that base's metadata gives (in its root or one folder down), and by its
+    /// packages. Nothing is executed: of a `setup.py` only a name that stands there as a literal
+    /// counts.
+    pub fn of(base: &Path) -> Self {
+        Self {
+            names: project_names(base),
+            modules: (ROOTS.iter())
+                .flat_map(|root| modules(&base.join(root)))
+                .collect(),
+        }
+    }
+
+    /// Nothing tells a release of it from other packages.
+    pub fn is_unknown(&self) -> bool {
+        self.names.is_empty() && self.modules.is_empty()
+    }
+
+    /// Folders, with slashes, that an installed release of it would have.
+    pub fn modules(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().map(String::as_str)
+    }
+
+    /// The first installed package that is this project.
+    pub fn held(&self, packages: &[Package]) -> Option<Held> {
+        packages.iter().find_map(|package| {
+            let named_in = self.names.get(&normalised(&package.name))?;
             Some(Held {
                 package: package.clone(),
                 named_in: named_in.clone(),
             })
         })
-        .collect()
+    }
+}
+
+/// Packages in a folder, those of namespaces with the namespace's name.
+fn modules(root: &Path) -> Vec<String> {
+    let package = |folder: &Path| folder.join("__init__.py").is_file();
+    let folders = |of: &Path| -> Vec<String> {
+        entries(of)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .collect()
+    };
+    let mut found = Vec::new();
+    for name in folders(root) {
+        let folder = root.join(&name);
+        if COMMON.contains(&name.as_str()) || ROOTS.contains(&name.as_str()) {
+            continue;
+        }
+        if package(&folder) {
+            found.push(name);
+            continue;
+        }
+        let below = folders(&folder).into_iter();
+        let below = below.filter(|inner| package(&folder.join(inner)));
+        found.extend(below.map(|inner| format!("{name}/{inner}")));
+    }
+    found
 }
 
 /// Normalised name -> the file that has it.
@@ -151,8 +231,7 @@ mod tests {
                 version: "1".into(),
             })
             .collect();
-        holds_project(&packages, base.path())
-            .into_iter()
+        (Project::of(base.path()).held(&packages).into_iter())
             .map(|held| (held.package.name, held.named_in.display().to_string()))
             .collect()
     }
@@ -186,6 +265,31 @@ mod tests {
             let found = held(&[(file, text)], &["numpy", "Megatron_core"]);
             assert_eq!(found, one("Megatron_core", file), "{file}: {text}");
         }
+    }
+
+    #[test]
+    fn its_packages_are_known_where_its_name_is_not() {
+        let base = tempfile::tempdir().unwrap();
+        for path in [
+            "megatron/core/__init__.py",
+            "megatron/core/inner/__init__.py",
+            "megatron/notes.txt",
+            "src/plain/__init__.py",
+            "tests/__init__.py",
+            "examples/multi/__init__.py",
+            ".venv/pip/__init__.py",
+            "setup.py",
+        ] {
+            let path = base.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "setup(name=__package_name__)").unwrap();
+        }
+        let project = Project::of(base.path());
+        let modules: Vec<&str> = project.modules().collect();
+        assert_eq!(modules, ["megatron/core", "plain"]);
+        assert!(project.names.is_empty() && !project.is_unknown());
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Project::of(empty.path()).is_unknown());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Reading;
+use super::clocks::Clocks;
 use super::proc;
 use super::snapshot::{GpuProcess, WorkerProcess};
 use super::source::RawProcess;
@@ -28,6 +29,7 @@ const COMMAND: usize = 200;
 pub(super) struct Attribution {
     proc: PathBuf,
     users: BTreeMap<u32, Option<String>>,
+    clocks: Clocks,
 }
 
 impl Attribution {
@@ -35,6 +37,7 @@ impl Attribution {
         Self {
             proc: proc.to_path_buf(),
             users: BTreeMap::new(),
+            clocks: Clocks::new(proc),
         }
     }
 
@@ -84,10 +87,16 @@ impl Attribution {
     /// Completes what the driver said about a process.
     pub fn describe(&mut self, raw: &RawProcess, trees: &BTreeMap<u32, String>) -> GpuProcess {
         let run = trees.get(&raw.pid).cloned().or_else(|| self.run(raw.pid));
+        let (cpu_pct, started_s) = self.clocks.read(raw.pid);
         GpuProcess {
             pid: raw.pid,
             kind: raw.kind,
             memory_bytes: raw.memory_bytes,
+            sm_pct: raw.sm_pct,
+            cpu_pct,
+            started_s,
+            instance: raw.instance,
+            container: self.container(raw.pid),
             command: self.command(raw.pid),
             user: self.user(raw.pid),
             // the word means nothing outside a run
@@ -125,6 +134,12 @@ impl Attribution {
         // a process may put anything there
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         (!run.is_empty() && run.len() <= 100 && run.chars().all(plain)).then_some(run)
+    }
+
+    /// The container that holds it, as its control groups name one.
+    fn container(&self, pid: u32) -> Option<String> {
+        let path = self.proc.join(pid.to_string()).join("cgroup");
+        proc::container(&std::fs::read_to_string(path).ok()?)
     }
 
     pub fn command(&self, pid: u32) -> Reading<String> {
@@ -192,11 +207,7 @@ mod tests {
         }];
         let trees = attribution.trees(&workers);
         let by_parent = attribution.by_parent();
-        let raw = RawProcess {
-            pid: child,
-            kind: ProcessKind::Compute,
-            memory_bytes: Reading::Unsupported,
-        };
+        let raw = RawProcess::new(child, ProcessKind::Compute, Reading::Unsupported);
         let found = attribution.describe(&raw, &trees);
         let _ = Command::new("kill").arg(child.to_string()).status();
         worker.wait().unwrap();
@@ -228,11 +239,7 @@ mod tests {
         }
         let mut attribution = Attribution::new(folder.path());
         let trees: BTreeMap<u32, String> = (1..=9).map(|pid| (pid, "run-1".into())).collect();
-        let raw = |pid| RawProcess {
-            pid,
-            kind: ProcessKind::Compute,
-            memory_bytes: Reading::Unsupported,
-        };
+        let raw = |pid| RawProcess::new(pid, ProcessKind::Compute, Reading::Unsupported);
         for (at, (environ, rank)) in told.iter().enumerate() {
             let found = attribution.describe(&raw(at as u32 + 1), &trees);
             let shown = String::from_utf8_lossy(environ);

@@ -23,7 +23,7 @@ pub struct GpuDocument {
     pub snapshot: Snapshot,
 }
 
-/// Looks once, with PCIe. Takes some 0.3 s, at most 15.
+/// Looks once, with PCIe and NVLink. Takes some 0.3 s and a tenth of one a GPU, at most 15.
 pub fn once(home: &Path) -> GpuDocument {
     let mut settings = Settings::new(home);
     settings.slow_lane = true;

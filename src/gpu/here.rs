@@ -47,7 +47,7 @@ fn look(mut source: impl Source, leases: &Leases, home: &Path) -> Result<Vec<Gpu
         let Ok(identity) = source.identity(index) else {
             continue;
         };
-        let mut gpu = Gpu::new(index, identity.uuid, identity.name);
+        let mut gpu = Gpu::new(index, identity.uuid, identity.name, identity.fixed);
         let mut readings = Readings::default();
         if source.read(index, Lane::Processes, &mut readings).is_err() {
             continue;

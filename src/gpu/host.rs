@@ -40,6 +40,7 @@ impl HostSampler {
         let mut load = HostLoad {
             read_at_s: now_s(),
             disk: disk(&self.home),
+            cache_disk: disk(&self.home.join("cache")),
             ..HostLoad::default()
         };
         let before = self.all;
@@ -225,6 +226,7 @@ mod tests {
             HostLoad {
                 read_at_s: 0.0,
                 disk: Reading::Unsupported,
+                cache_disk: Reading::Unsupported,
                 ..load
             },
             HostLoad::default()

@@ -6,6 +6,7 @@
 //! folder (DESIGN.md, Engines).
 
 mod attribution;
+mod clocks;
 mod document;
 mod equip;
 mod here;
@@ -14,6 +15,7 @@ mod host;
 mod leased;
 mod leases;
 mod nvml;
+mod nvml_parts;
 mod proc;
 mod reading;
 mod sampler;
@@ -34,7 +36,8 @@ pub use reading::Reading;
 pub use sampler::{Sampler, Settings};
 pub use scripted::{Script, ScriptedSource};
 pub use snapshot::{
-    Disk, Gpu, GpuProcess, HostLoad, HostProcess, Pcie, ProcessKind, Snapshot, WorkerProcess,
+    Disk, Gpu, GpuProcess, HostLoad, HostProcess, Mig, NvLink, Pcie, PcieLink, ProcessKind,
+    Snapshot, WorkerProcess,
 };
-pub use source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
+pub use source::{Fixed, Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
 pub use users::{Use, UseKind, short_run};

@@ -2,18 +2,22 @@
 
 use std::borrow::Borrow;
 
-use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{
-    Clock, EccCounter, MemoryError, PcieUtilCounter, PerformanceState, TemperatureSensor,
+    Clock, ComputeMode, EccCounter, MemoryError, PerformanceState, TemperatureSensor,
+    TemperatureThreshold,
 };
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::ProcessInfo;
+use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 
-use super::Reading;
-use super::snapshot::{Pcie, ProcessKind};
-use super::source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why};
+use super::nvml_parts::{instances, link, nvlink, sm_shares, throughput};
+use super::snapshot::ProcessKind;
+use super::source::{
+    Fixed, Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable, Why,
+};
+use super::{Reading, nvml_parts};
 
 /// NVML_DEVICE_MIG_ENABLE.
 const MIG_ON: u32 = 1;
@@ -53,6 +57,15 @@ impl Source for NvmlSource {
         })
     }
 
+    fn cuda(&mut self) -> Option<String> {
+        let version = self.nvml.as_ref()?.sys_cuda_driver_version().ok()?;
+        let (major, minor) = (
+            cuda_driver_version_major(version),
+            cuda_driver_version_minor(version),
+        );
+        Some(format!("{major}.{minor}"))
+    }
+
     fn identity(&mut self, index: u32) -> Result<Identity, Missing> {
         let nvml = self.nvml.as_ref().ok_or(Missing::Driver)?;
         let device = nvml.device_by_index(index).map_err(|e| missing(&e))?;
@@ -61,7 +74,8 @@ impl Source for NvmlSource {
             // a GPU without a name is still one
             name: device.name().unwrap_or_else(|_| "GPU".into()),
             minor: device.minor_number().ok(),
-            mig: device.mig_mode().is_ok_and(|mode| mode.current == MIG_ON),
+            mig: cut(&device),
+            fixed: fixed(&device),
         })
     }
 
@@ -79,45 +93,101 @@ impl Source for NvmlSource {
                 }
                 into.memory_used_bytes = reading(memory.as_ref().map(|m| m.used));
                 into.memory_total_bytes = reading(memory.as_ref().map(|m| m.total));
-                into.utilisation_pct = reading(device.utilization_rates()).map(|u| u.gpu);
+                let rates = reading(device.utilization_rates());
+                into.utilisation_pct = rates.as_ref().map(|rates| rates.gpu);
+                into.memory_utilisation_pct = rates.map(|rates| rates.memory);
                 into.temperature_c = reading(device.temperature(TemperatureSensor::Gpu));
+                into.fan_pct = reading(device.fan_speed(0));
                 into.power_w = reading(device.power_usage()).map(watts);
                 into.power_limit_w = reading(device.enforced_power_limit()).map(watts);
+                // millijoules
+                into.energy_j =
+                    reading(device.total_energy_consumption()).map(|mj| mj as f64 / 1000.0);
                 into.sm_clock_mhz = reading(device.clock_info(Clock::SM));
+                into.memory_clock_mhz = reading(device.clock_info(Clock::Memory));
                 into.pstate = pstate(device.performance_state());
                 into.throttle = reading(device.current_throttle_reasons()).map(throttle);
-                into.ecc_uncorrected = reading(
-                    device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile),
-                );
+                let errors = |kind| reading(device.total_ecc_errors(kind, EccCounter::Volatile));
+                into.ecc_corrected = errors(MemoryError::Corrected);
+                into.ecc_uncorrected = errors(MemoryError::Uncorrected);
+                into.mig = if cut(&device) {
+                    Reading::Value(instances(&device))
+                } else {
+                    Reading::Value(Vec::new())
+                };
             }
             Lane::Processes => {
-                let compute = device.running_compute_processes();
-                let graphics = device.running_graphics_processes();
-                into.processes = processes(reading(compute), reading(graphics));
+                into.processes = running(&device);
+                if cut(&device) {
+                    for (index, instance) in nvml_parts::handles(&device) {
+                        join(&mut into.processes, index, running(&instance));
+                    }
+                }
+                if let Reading::Value(processes) = &mut into.processes
+                    && !processes.is_empty()
+                {
+                    let shares = sm_shares(&device);
+                    for process in processes {
+                        let share = shares.get(&process.pid).copied();
+                        process.sm_pct = share.map_or(Reading::Unsupported, Reading::Value);
+                    }
+                }
             }
             Lane::Slow => {
-                // kilobytes in a second
-                let received = reading(device.pcie_throughput(PcieUtilCounter::Receive));
-                let sent = reading(device.pcie_throughput(PcieUtilCounter::Send));
-                into.pcie = match (received, sent) {
-                    (Reading::Value(received), Reading::Value(sent)) => Reading::Value(Pcie {
-                        received_bytes_per_s: u64::from(received) * 1000,
-                        sent_bytes_per_s: u64::from(sent) * 1000,
-                    }),
-                    (Reading::NoPermission, _) | (_, Reading::NoPermission) => {
-                        Reading::NoPermission
-                    }
-                    (Reading::Lost, _) | (_, Reading::Lost) => Reading::Lost,
-                    _ => Reading::Unsupported,
-                };
+                into.pcie_link = link(&device);
+                (into.nvlink, into.pcie) = nvlink(nvml, &device, || throughput(&device));
             }
         }
         Ok(())
     }
 }
 
+fn cut(device: &Device<'_>) -> bool {
+    device.mig_mode().is_ok_and(|mode| mode.current == MIG_ON)
+}
+
+fn fixed(device: &Device<'_>) -> Fixed {
+    let threshold = |which| reading(device.temperature_threshold(which));
+    Fixed {
+        bus_id: device.pci_info().ok().map(|info| info.bus_id),
+        sm_clock_max_mhz: reading(device.max_clock_info(Clock::SM)),
+        memory_clock_max_mhz: reading(device.max_clock_info(Clock::Memory)),
+        slowdown_c: threshold(TemperatureThreshold::Slowdown),
+        shutdown_c: threshold(TemperatureThreshold::Shutdown),
+        compute_mode: device.compute_mode().ok().map(|mode| {
+            match mode {
+                ComputeMode::Default => "default",
+                ComputeMode::ExclusiveThread => "exclusive thread",
+                ComputeMode::Prohibited => "prohibited",
+                ComputeMode::ExclusiveProcess => "exclusive process",
+            }
+            .to_owned()
+        }),
+        persistence: reading(device.is_in_persistent_mode()),
+    }
+}
+
+fn running(device: &Device<'_>) -> Reading<Vec<RawProcess>> {
+    let compute = device.running_compute_processes();
+    let graphics = device.running_graphics_processes();
+    processes(reading(compute), reading(graphics))
+}
+
+/// What runs on an instance, whether or not the whole GPU told of it too.
+fn join(into: &mut Reading<Vec<RawProcess>>, instance: u32, found: Reading<Vec<RawProcess>>) {
+    let Reading::Value(found) = found else { return };
+    let mut all = std::mem::take(into).value().unwrap_or_default();
+    for mut process in found {
+        process.instance = Some(instance);
+        all.retain(|known| known.pid != process.pid || known.instance.is_some());
+        all.push(process);
+    }
+    all.sort_by_key(|process| (process.pid, process.instance));
+    *into = Reading::Value(all);
+}
+
 /// A call's answer; an error is never a number.
-fn reading<T, E: Borrow<NvmlError>>(answer: Result<T, E>) -> Reading<T> {
+pub(super) fn reading<T, E: Borrow<NvmlError>>(answer: Result<T, E>) -> Reading<T> {
     match answer {
         Ok(value) => Reading::Value(value),
         Err(error) => match error.borrow() {
@@ -247,14 +317,11 @@ fn processes(
 }
 
 fn raw(process: &ProcessInfo, kind: ProcessKind) -> RawProcess {
-    RawProcess {
-        pid: process.pid,
-        kind,
-        memory_bytes: match process.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
-            UsedGpuMemory::Unavailable => Reading::Unsupported,
-        },
-    }
+    let memory = match process.used_gpu_memory {
+        UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
+        UsedGpuMemory::Unavailable => Reading::Unsupported,
+    };
+    RawProcess::new(process.pid, kind, memory)
 }
 
 #[cfg(test)]
@@ -310,6 +377,29 @@ mod tests {
         assert_eq!(found[1].memory_bytes, Reading::Unsupported);
         let none = processes(Reading::NoPermission, Reading::Unsupported);
         assert_eq!(none, Reading::NoPermission);
+    }
+
+    #[test]
+    fn a_process_on_an_instance_is_told_once_and_with_it() {
+        let list = |pids: &[u32]| {
+            let raw = |pid: &u32| RawProcess::new(*pid, ProcessKind::Compute, Reading::Value(1));
+            Reading::Value(pids.iter().map(raw).collect::<Vec<_>>())
+        };
+        let mut all = list(&[3, 7]);
+        join(&mut all, 0, list(&[7]));
+        join(&mut all, 2, list(&[9]));
+        join(&mut all, 3, Reading::NoPermission);
+        let found: Vec<_> = all
+            .value()
+            .unwrap_or_default()
+            .iter()
+            .map(|process| (process.pid, process.instance))
+            .collect();
+        assert_eq!(found, [(3, None), (7, Some(0)), (9, Some(2))]);
+        // the whole tells nothing under MIG
+        let mut none = Reading::Unsupported;
+        join(&mut none, 1, list(&[5]));
+        assert!(matches!(none, Reading::Value(all) if all.len() == 1));
     }
 
     #[test]

@@ -137,6 +137,23 @@ pub(super) fn variable(environ: &[u8], name: &str) -> Option<String> {
         .map(str::to_string)
 }
 
+/// The first 12 digits of a container's id in `/proc/<pid>/cgroup`: docker, podman, containerd and
+/// cri-o all end a group's name with the 64 of it.
+pub(super) fn container(cgroup: &str) -> Option<String> {
+    cgroup.split(['/', '\n']).find_map(|group| {
+        let group = group.strip_suffix(".scope").unwrap_or(group);
+        let id = group.rsplit(['-', ':']).next()?;
+        let hex = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        hex.then(|| id.chars().take(12).collect())
+    })
+}
+
+/// When the machine was started, in seconds since the epoch, as `/proc/stat` tells.
+pub(super) fn boot_s(text: &str) -> Option<f64> {
+    let rest = text.lines().find_map(|l| l.strip_prefix("btime "))?;
+    rest.trim().parse().ok()
+}
+
 /// The user's id in `/proc/<pid>/status`.
 pub(super) fn user_id(status: &str) -> Option<u32> {
     let rest = status.lines().find_map(|l| l.strip_prefix("Uid:"))?;
@@ -237,11 +254,32 @@ mod tests {
     }
 
     #[test]
+    fn a_container_is_told_by_its_group() {
+        let id = "3f2a".repeat(16);
+        for group in [
+            format!("0::/system.slice/docker-{id}.scope"),
+            format!("12:pids:/docker/{id}\n11:cpu:/docker/{id}"),
+            format!("0::/machine.slice/libpod-{id}.scope/container"),
+            format!("0::/kubepods/pod1/cri-containerd:{id}"),
+        ] {
+            assert_eq!(
+                container(&group).as_deref(),
+                Some("3f2a3f2a3f2a"),
+                "{group}"
+            );
+        }
+        for group in ["0::/user.slice", "0::/docker/3f2a", "", "0::/../x.scope"] {
+            assert_eq!(container(group), None, "{group}");
+        }
+    }
+
+    #[test]
     fn the_real_files_parse() {
         let read = |name: &str| std::fs::read_to_string(Path::new("/proc").join(name)).unwrap();
         assert!(!cpu_times(&read("stat")).unwrap().1.is_empty());
         assert!(memory(&read("meminfo")).unwrap().total > 0);
         assert!(load(&read("loadavg")).is_some());
+        assert!(boot_s(&read("stat")).unwrap() > 1e9);
         let own = stat(&read("self/stat")).unwrap();
         assert!(own.start > 0 && own.resident_pages > 0);
         assert!(user_id(&read("self/status")).is_some());

@@ -34,6 +34,15 @@ impl<T> Reading<T> {
         }
     }
 
+    pub fn as_ref(&self) -> Reading<&T> {
+        match self {
+            Reading::Value(value) => Reading::Value(value),
+            Reading::Unsupported => Reading::Unsupported,
+            Reading::NoPermission => Reading::NoPermission,
+            Reading::Lost => Reading::Lost,
+        }
+    }
+
     /// The word for a value that is not known.
     pub fn unknown(&self) -> Option<&'static str> {
         match self {

@@ -3,7 +3,7 @@
 //! One thread owns the GPU source: a call that hangs holds nobody but that thread. The other reads
 //! the machine's load. Readers take the newest snapshot from a watch channel and never wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use super::host::HostSampler;
 use super::leased::GpuLease;
 use super::leases::Leases;
 use super::snapshot::{Gpu, Snapshot, WorkerProcess};
-use super::source::{Lane, Missing, Readings, Source, Unavailable, Why};
+use super::source::{Fixed, Lane, Missing, Readings, Source, Unavailable, Why};
 use super::workers::Finder;
 use super::{NvmlSource, Reading};
 use crate::store::now_s;
@@ -38,7 +38,7 @@ const STOP: Duration = Duration::from_millis(500);
 pub struct Settings {
     /// From the start of one round to the next.
     pub interval: Duration,
-    /// PCIe throughput as well: 40 ms a GPU.
+    /// PCIe and NVLink as well: a tenth of a second a GPU.
     pub slow_lane: bool,
     /// Whose disk is shown, and whose live runs are known.
     pub home: PathBuf,
@@ -206,10 +206,14 @@ struct GpuThread<'a> {
     attribution: Attribution,
     gpus: Vec<Gpu>,
     readings: Vec<Readings>,
+    /// Those that were there and that the driver does not list any more.
+    gone: Vec<Gpu>,
     driver: Option<String>,
+    cuda: Option<String>,
     rounds: u64,
     published: Instant,
-    slow_at: Option<Instant>,
+    /// When each was last read on the slow lane.
+    slow_at: Vec<Option<Instant>>,
     retry: Duration,
 }
 
@@ -221,10 +225,12 @@ impl<'a> GpuThread<'a> {
             attribution: Attribution::new(Path::new("/proc")),
             gpus: Vec::new(),
             readings: Vec::new(),
+            gone: Vec::new(),
             driver: None,
+            cuda: None,
             rounds: 0,
             published: Instant::now(),
-            slow_at: None,
+            slow_at: Vec::new(),
             retry: RETRY_FIRST,
         }
     }
@@ -234,6 +240,7 @@ impl<'a> GpuThread<'a> {
             let end = match self.source.open() {
                 Ok(driver) => {
                     self.driver = Some(driver);
+                    self.cuda = self.source.cuda();
                     self.rounds()
                 }
                 Err(unavailable) => End::Closed(unavailable),
@@ -241,7 +248,9 @@ impl<'a> GpuThread<'a> {
             let End::Closed(unavailable) = end else {
                 return;
             };
-            self.gpus.clear();
+            // what comes back is told from what does not by its UUID
+            let there = std::mem::take(&mut self.gpus);
+            self.gone.extend(there);
             self.rounds += 1;
             let wait = self.retry;
             self.retry = (wait * 2).min(RETRY_LAST);
@@ -250,6 +259,7 @@ impl<'a> GpuThread<'a> {
                 snapshot.rounds = rounds;
                 snapshot.gpus.clear();
                 snapshot.driver = None;
+                snapshot.cuda = None;
                 snapshot.unavailable = Some(unavailable);
                 snapshot.retry_at_s = Some(now_s() + wait.as_secs_f64());
             });
@@ -293,7 +303,7 @@ impl<'a> GpuThread<'a> {
         }
         let slow = self.slow_lane();
         for at in 0..self.gpus.len() {
-            self.read(at, slow)?;
+            self.read(at, slow.contains(&at))?;
             if self.published.elapsed() >= PUBLISH {
                 self.publish();
             }
@@ -302,19 +312,33 @@ impl<'a> GpuThread<'a> {
     }
 
     fn identify(&mut self, count: u32) -> Result<(), End> {
-        self.gpus.clear();
+        let before = std::mem::take(&mut self.gpus);
+        self.gone.extend(before);
         self.readings = vec![Readings::default(); count as usize];
+        self.slow_at = vec![None; count as usize];
         for index in 0..count {
             self.go_on()?;
             let gpu = match self.source.identity(index) {
-                Ok(identity) => Gpu::new(index, identity.uuid, identity.name),
+                Ok(identity) => Gpu::new(index, identity.uuid, identity.name, identity.fixed),
                 Err(Missing::Driver) => return Err(changed()),
                 // its figures will tell why
                 Err(Missing::Lost | Missing::NoPermission) => {
-                    Gpu::new(index, String::new(), "GPU".into())
+                    Gpu::new(index, String::new(), "GPU".into(), Fixed::default())
                 }
             };
             self.gpus.push(gpu);
+            if self.published.elapsed() >= PUBLISH {
+                self.publish();
+            }
+        }
+        let listed = &self.gpus;
+        let mut told = BTreeSet::new();
+        self.gone.retain(|gone| {
+            let listed = listed.iter().any(|gpu| gpu.uuid == gone.uuid);
+            !listed && !gone.uuid.is_empty() && told.insert(gone.uuid.clone())
+        });
+        for gone in &mut self.gone {
+            gone.lose(now_s());
         }
         Ok(())
     }
@@ -342,6 +366,7 @@ impl<'a> GpuThread<'a> {
         }
         if !self.shared.slow_lane.load(Ordering::Relaxed) {
             self.readings[at].pcie = Reading::Unsupported;
+            self.readings[at].nvlink = Reading::Unsupported;
         }
         let trees = Arc::clone(&lock(&self.shared.trees));
         let readings = &self.readings[at];
@@ -354,13 +379,27 @@ impl<'a> GpuThread<'a> {
         Ok(())
     }
 
-    fn slow_lane(&mut self) -> bool {
-        let due = self.slow_at.is_none_or(|at| at.elapsed() >= SLOW_LANE);
-        let on = self.shared.slow_lane.load(Ordering::Relaxed) && due;
-        if on {
-            self.slow_at = Some(Instant::now());
+    /// Those whose turn it is: all that were never read there, else one, so that no round takes
+    /// much longer than the others.
+    fn slow_lane(&mut self) -> Vec<usize> {
+        if !self.shared.slow_lane.load(Ordering::Relaxed) {
+            return Vec::new();
         }
-        on
+        let places = self.slow_at.iter().enumerate();
+        let mut turn: Vec<usize> = places
+            .clone()
+            .filter_map(|(at, read)| read.is_none().then_some(at))
+            .collect();
+        if turn.is_empty() {
+            let due = places
+                .filter_map(|(at, read)| Some((read.as_ref()?.elapsed(), at)))
+                .filter(|(age, _)| *age >= SLOW_LANE);
+            turn.extend(due.max().map(|(_, at)| at));
+        }
+        for at in &turn {
+            self.slow_at[*at] = Some(Instant::now());
+        }
+        turn
     }
 
     fn go_on(&self) -> Result<(), End> {
@@ -373,10 +412,12 @@ impl<'a> GpuThread<'a> {
 
     fn publish(&mut self) {
         self.published = Instant::now();
-        let (gpus, driver, rounds) = (self.gpus.clone(), self.driver.clone(), self.rounds);
+        let gpus: Vec<Gpu> = self.gpus.iter().chain(&self.gone).cloned().collect();
+        let (driver, cuda, rounds) = (self.driver.clone(), self.cuda.clone(), self.rounds);
         self.shared.publish(|snapshot| {
             snapshot.gpus = gpus;
             snapshot.driver = driver;
+            snapshot.cuda = cuda;
             snapshot.rounds = rounds;
             snapshot.unavailable = None;
             snapshot.retry_at_s = None;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Reading;
-use super::snapshot::Pcie;
-use super::source::{Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable};
+use super::snapshot::{Mig, NvLink, Pcie, PcieLink};
+use super::source::{Fixed, Identity, Lane, Missing, RawProcess, Readings, Source, Unavailable};
 
 /// What the hardware does from now on; changed while a sampler runs on it.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +90,10 @@ impl Source for ScriptedSource {
         }
     }
 
+    fn cuda(&mut self) -> Option<String> {
+        self.open.then(|| "13.0".into())
+    }
+
     fn identity(&mut self, index: u32) -> Result<Identity, Missing> {
         let script = self.call();
         let index = script.listed(index);
@@ -104,6 +108,13 @@ impl Source for ScriptedSource {
             name: "Scripted GPU".into(),
             minor: Some(index),
             mig: script.mig.contains(&index),
+            fixed: Fixed {
+                bus_id: Some(format!("00000000:{index:02X}:00.0")),
+                sm_clock_max_mhz: Reading::Value(1980),
+                memory_clock_max_mhz: Reading::Value(3201),
+                slowdown_c: Reading::Value(92),
+                ..Fixed::default()
+            },
         })
     }
 
@@ -131,13 +142,39 @@ impl Source for ScriptedSource {
                     into.power_w = Reading::Value(100.0);
                     into.power_limit_w = Reading::Value(700.0);
                     into.sm_clock_mhz = Reading::Value(1980);
+                    into.memory_clock_mhz = Reading::Value(3201);
                     into.pstate = Reading::Value(0);
                     into.throttle = Reading::Value(Vec::new());
                     into.ecc_uncorrected = Reading::Value(0);
                 }
+                into.mig = Reading::Value(Vec::new());
+                if script.mig.contains(&index) {
+                    // the whole of such a GPU has no utilisation
+                    into.utilisation_pct = Reading::Unsupported;
+                    let instance = |part| Mig {
+                        index: part,
+                        uuid: format!("MIG-{index:04}-{part}"),
+                        profile: "1g.10gb".into(),
+                        memory_used_bytes: Reading::Value(1 << 30),
+                        memory_total_bytes: Reading::Value(10 << 30),
+                    };
+                    into.mig = Reading::Value((0..2).map(instance).collect());
+                }
             }
             Lane::Processes if tells => into.processes = Reading::Value(script.processes),
             Lane::Slow if tells => {
+                into.pcie_link = Reading::Value(PcieLink {
+                    generation: 5,
+                    width: 16,
+                    generation_max: Some(5),
+                    width_max: Some(16),
+                });
+                into.nvlink = Reading::Value(NvLink {
+                    active: 18,
+                    links: 18,
+                    received_bytes_per_s: Reading::Value(2000),
+                    sent_bytes_per_s: Reading::Value(2000),
+                });
                 into.pcie = Reading::Value(Pcie {
                     received_bytes_per_s: 1000,
                     sent_bytes_per_s: 1000,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Reading;
 use super::leased::GpuLease;
-use super::source::{Readings, Unavailable};
+use super::source::{Fixed, Readings, Unavailable};
 
 /// Published whole; every part tells when it was read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,9 @@ pub struct Snapshot {
     /// Complete rounds over the GPUs (or over the lack of them) so far; 0: nothing is known yet.
     pub rounds: u64,
     pub driver: Option<String>,
+    /// The newest CUDA version that the driver can serve.
+    #[serde(default)]
+    pub cuda: Option<String>,
     pub gpus: Vec<Gpu>,
     /// Why there are no GPUs; they are tried again by themselves.
     pub unavailable: Option<Unavailable>,
@@ -24,7 +27,7 @@ pub struct Snapshot {
 }
 
 /// One GPU; it stays in the list when it is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gpu {
     pub index: u32,
     pub uuid: String,
@@ -33,48 +36,50 @@ pub struct Gpu {
     pub read_at_s: f64,
     /// Since when it does not answer any more, in seconds since the epoch.
     pub lost_since_s: Option<f64>,
+    #[serde(flatten)]
+    pub fixed: Fixed,
     pub utilisation_pct: Reading<u32>,
+    /// Share of the time in which its memory was read or written.
+    pub memory_utilisation_pct: Reading<u32>,
     pub memory_used_bytes: Reading<u64>,
     pub memory_total_bytes: Reading<u64>,
     pub temperature_c: Reading<u32>,
+    pub fan_pct: Reading<u32>,
     pub power_w: Reading<f64>,
     pub power_limit_w: Reading<f64>,
+    /// Since the driver was loaded.
+    pub energy_j: Reading<f64>,
     pub sm_clock_mhz: Reading<u32>,
+    pub memory_clock_mhz: Reading<u32>,
     /// 0 is the fastest.
     pub pstate: Reading<u32>,
     /// Why the clocks are held down; empty: they are not.
     pub throttle: Reading<Vec<String>>,
-    /// Uncorrected memory errors since the driver was loaded.
+    /// Memory errors since the driver was loaded: corrected and uncorrected ones.
+    pub ecc_corrected: Reading<u64>,
     pub ecc_uncorrected: Reading<u64>,
+    /// The instances that it is cut into; empty: it is whole.
+    pub mig: Reading<Vec<Mig>>,
     pub processes: Reading<Vec<GpuProcess>>,
     /// Who may use it, among those who keep to leases.
     pub lease: Reading<GpuLease>,
-    /// Only while the slow lane is on.
+    pub pcie_link: Reading<PcieLink>,
+    /// Only while the slow lane is on, as is NVLink.
     pub pcie: Reading<Pcie>,
+    pub nvlink: Reading<NvLink>,
 }
 
 impl Gpu {
-    pub(super) fn new(index: u32, uuid: String, name: String) -> Self {
-        Self {
+    pub(super) fn new(index: u32, uuid: String, name: String, fixed: Fixed) -> Self {
+        let mut gpu = Self {
             index,
             uuid,
             name,
-            read_at_s: 0.0,
-            lost_since_s: None,
-            utilisation_pct: Reading::Unsupported,
-            memory_used_bytes: Reading::Unsupported,
-            memory_total_bytes: Reading::Unsupported,
-            temperature_c: Reading::Unsupported,
-            power_w: Reading::Unsupported,
-            power_limit_w: Reading::Unsupported,
-            sm_clock_mhz: Reading::Unsupported,
-            pstate: Reading::Unsupported,
-            throttle: Reading::Unsupported,
-            ecc_uncorrected: Reading::Unsupported,
-            processes: Reading::Unsupported,
-            lease: Reading::Unsupported,
-            pcie: Reading::Unsupported,
-        }
+            fixed,
+            ..Self::default()
+        };
+        gpu.take(0.0, &Readings::default(), Reading::Unsupported);
+        gpu
     }
 
     /// Takes over what was read, its processes given by the caller.
@@ -88,63 +93,44 @@ impl Gpu {
             index: self.index,
             uuid: std::mem::take(&mut self.uuid),
             name: std::mem::take(&mut self.name),
+            fixed: std::mem::take(&mut self.fixed),
             read_at_s: at_s,
             lost_since_s: None,
             utilisation_pct: readings.utilisation_pct,
+            memory_utilisation_pct: readings.memory_utilisation_pct,
             memory_used_bytes: readings.memory_used_bytes,
             memory_total_bytes: readings.memory_total_bytes,
             temperature_c: readings.temperature_c,
+            fan_pct: readings.fan_pct,
             power_w: readings.power_w,
             power_limit_w: readings.power_limit_w,
+            energy_j: readings.energy_j,
             sm_clock_mhz: readings.sm_clock_mhz,
+            memory_clock_mhz: readings.memory_clock_mhz,
             pstate: readings.pstate,
             throttle: readings.throttle.clone(),
+            ecc_corrected: readings.ecc_corrected,
             ecc_uncorrected: readings.ecc_uncorrected,
+            mig: readings.mig.clone(),
             processes,
             // a file on this machine, whatever the GPU says
             lease: std::mem::take(&mut self.lease),
+            pcie_link: readings.pcie_link,
             pcie: readings.pcie,
+            nvlink: readings.nvlink,
         };
     }
 
     /// Marks it lost: the same row, and no figure any more.
     pub(super) fn lose(&mut self, at_s: f64) {
         let since = self.lost_since_s.unwrap_or(at_s);
-        let lost = Readings {
-            utilisation_pct: Reading::Lost,
-            memory_used_bytes: Reading::Lost,
-            memory_total_bytes: Reading::Lost,
-            temperature_c: Reading::Lost,
-            power_w: Reading::Lost,
-            power_limit_w: Reading::Lost,
-            sm_clock_mhz: Reading::Lost,
-            pstate: Reading::Lost,
-            throttle: Reading::Lost,
-            ecc_uncorrected: Reading::Lost,
-            processes: Reading::Lost,
-            pcie: Reading::Lost,
-        };
-        self.take(at_s, &lost, Reading::Lost);
+        self.take(at_s, &Readings::lost(), Reading::Lost);
         self.lost_since_s = Some(since);
     }
 
     /// Marks it as one that this user may not ask.
     pub(super) fn forbid(&mut self, at_s: f64) {
-        let forbidden = Readings {
-            utilisation_pct: Reading::NoPermission,
-            memory_used_bytes: Reading::NoPermission,
-            memory_total_bytes: Reading::NoPermission,
-            temperature_c: Reading::NoPermission,
-            power_w: Reading::NoPermission,
-            power_limit_w: Reading::NoPermission,
-            sm_clock_mhz: Reading::NoPermission,
-            pstate: Reading::NoPermission,
-            throttle: Reading::NoPermission,
-            ecc_uncorrected: Reading::NoPermission,
-            processes: Reading::NoPermission,
-            pcie: Reading::NoPermission,
-        };
-        self.take(at_s, &forbidden, Reading::NoPermission);
+        self.take(at_s, &Readings::forbidden(), Reading::NoPermission);
     }
 
     /// Seconds since its figures were read.
@@ -157,6 +143,37 @@ impl Gpu {
 pub struct Pcie {
     pub received_bytes_per_s: u64,
     pub sent_bytes_per_s: u64,
+}
+
+/// The way to the machine: what it runs at, and what both ends could do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PcieLink {
+    pub generation: u32,
+    pub width: u32,
+    pub generation_max: Option<u32>,
+    pub width_max: Option<u32>,
+}
+
+/// The links to other GPUs, all together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NvLink {
+    /// Links that are up, of those that it has.
+    pub active: u32,
+    pub links: u32,
+    pub received_bytes_per_s: Reading<u64>,
+    pub sent_bytes_per_s: Reading<u64>,
+}
+
+/// A part of a GPU that is used as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mig {
+    /// As the driver numbers the instances of a GPU.
+    pub index: u32,
+    pub uuid: String,
+    /// `1g.18gb`, or the whole name where the profile is not in it.
+    pub profile: String,
+    pub memory_used_bytes: Reading<u64>,
+    pub memory_total_bytes: Reading<u64>,
 }
 
 /// What a process does on a GPU.
@@ -176,12 +193,22 @@ pub struct GpuProcess {
     pub pid: u32,
     pub kind: ProcessKind,
     pub memory_bytes: Reading<u64>,
+    /// Of the last seconds, 0 to 100; a process that does nothing tells nothing.
+    pub sm_pct: Reading<u32>,
+    /// 100: one core; unknown in the first sample of a process.
+    pub cpu_pct: Reading<f64>,
+    /// When it was started, in seconds since the epoch.
+    pub started_s: Reading<f64>,
+    /// The MIG instance that it is on.
+    pub instance: Option<u32>,
     pub command: Reading<String>,
     pub user: Reading<String>,
     /// The run that it belongs to, where it is one of ours.
     pub run: Option<String>,
     /// Its rank in that run, as its environment tells it.
     pub rank: Option<u32>,
+    /// The container that it is in: the first 12 digits of its id.
+    pub container: Option<String>,
 }
 
 /// The machine beside the GPUs.
@@ -201,6 +228,9 @@ pub struct HostLoad {
     pub swap_total_bytes: Reading<u64>,
     /// The file system of the home.
     pub disk: Reading<Disk>,
+    /// The file system of the home's cache; mostly the same.
+    #[serde(default)]
+    pub cache_disk: Reading<Disk>,
     /// The busiest processes of live runs, busiest first.
     pub processes: Vec<HostProcess>,
     /// All processes of live runs; `processes` lists the first of them.

@@ -40,6 +40,17 @@ pub fn short_run(id: &str) -> &str {
 }
 
 impl GpuProcess {
+    /// Whose it is, beside its pid and command: `run ab12 rank 0`, `container 3f2a3f2a3f2a`,
+    /// `other namespace` where the driver names it and `/proc` does not, else `other`.
+    pub fn owner(&self) -> String {
+        match (&self.run, &self.container, &self.command) {
+            (Some(_), _, _) => self.who(),
+            (None, Some(container), _) => format!("container {container}"),
+            (None, None, Reading::Unsupported) => "other namespace".into(),
+            (None, None, _) => "other".into(),
+        }
+    }
+
     /// `run ab12 rank 0`, `python (123)`, `pid 123 other namespace`.
     pub fn who(&self) -> String {
         let pid = self.pid;
@@ -124,6 +135,7 @@ impl Gpu {
 #[cfg(test)]
 mod tests {
     use super::super::snapshot::ProcessKind;
+    use super::super::source::Fixed;
     use super::*;
 
     fn process(pid: u32, run: Option<&str>, rank: Option<u32>) -> GpuProcess {
@@ -131,6 +143,11 @@ mod tests {
             pid,
             kind: ProcessKind::Compute,
             memory_bytes: Reading::Value(1 << 20),
+            sm_pct: Reading::Unsupported,
+            cpu_pct: Reading::Unsupported,
+            started_s: Reading::Unsupported,
+            instance: None,
+            container: None,
             command: Reading::Value("python -m pytest".into()),
             user: Reading::Value("me".into()),
             run: run.map(str::to_string),
@@ -165,7 +182,7 @@ mod tests {
     #[test]
     fn the_lease_is_told_until_its_run_is_on_the_gpu() {
         let id = "20261129-174101-ab12";
-        let mut gpu = Gpu::new(0, "GPU-0".into(), "H200".into());
+        let mut gpu = Gpu::new(0, "GPU-0".into(), "H200".into(), Fixed::default());
         assert!(words(&gpu).is_empty(), "nothing is known");
         gpu.lease = held(id);
         assert_eq!(words(&gpu), ["leased: run ab12"]);
@@ -200,7 +217,13 @@ mod tests {
         let mut far = process(123, None, None);
         far.command = Reading::Unsupported;
         assert_eq!(far.who(), "pid 123 other namespace");
+        assert_eq!(far.owner(), "other namespace");
         far.command = Reading::NoPermission;
         assert_eq!(far.who(), "pid 123");
+        assert_eq!(far.owner(), "other");
+        far.container = Some("3f2a3f2a3f2a".into());
+        assert_eq!(far.owner(), "container 3f2a3f2a3f2a");
+        far.run = Some("41".into());
+        assert_eq!(far.owner(), "run 41");
     }
 }

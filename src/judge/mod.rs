@@ -2,6 +2,8 @@
 
 pub mod acceptance;
 pub mod score;
+mod tampering;
 mod verdict;
 
+pub use tampering::unlike_gold;
 pub use verdict::{JUDGE_VERSION, Observed, judge};

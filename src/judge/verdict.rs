@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::grade::Durations;
 use crate::domain::{
-    Badge, Calibration, CaseId, CaseResult, Cause, EngineKind, Grade, GradedCase, Outcome, Phase,
-    Suite, SuiteScore, Verdict,
+    Badge, Calibration, CaseId, CaseResult, Cause, EngineKind, Evidence, Grade, GradedCase,
+    Outcome, Phase, Suite, SuiteScore, Verdict, Weight,
 };
 
 /// Version of the judge; part of the key of every grade.
-pub const JUDGE_VERSION: u32 = 2;
+pub const JUDGE_VERSION: u32 = 4;
 
 /// Everything a verdict rests on.
 #[derive(Clone, Debug)]
@@ -32,6 +32,10 @@ pub struct Observed {
     pub twins_passed: Vec<CaseId>,
     /// Reports that contradict each other; the cases concerned are already `error`.
     pub discrepancies: usize,
+    /// What the submission exchanged in the process that reports, and gold does not.
+    pub evidence: Vec<Evidence>,
+    /// Strong signs in its patch.
+    pub signs: usize,
     pub isolated: bool,
     pub duration_s: Durations,
 }
@@ -51,7 +55,8 @@ pub fn judge(observed: &Observed, calibration: &Calibration) -> Grade {
     for suite in &observed.suites {
         judged.insert(*suite, judge_suite(*suite, observed, calibration));
     }
-    let void = !observed.twins_passed.is_empty();
+    let has = |weight| observed.evidence.iter().any(|e| e.weight == weight);
+    let void = !observed.twins_passed.is_empty() || has(Weight::Void);
     let stands = observed.refused.is_none() && !void && !judged.is_empty();
     let all = |pick: fn(&Judged) -> bool| stands && judged.values().all(pick);
     let official =
@@ -78,7 +83,7 @@ pub fn judge(observed: &Observed, calibration: &Calibration) -> Grade {
     if !observed.isolated {
         badges.push(Badge::Unisolated);
     }
-    if observed.discrepancies > 0 {
+    if observed.discrepancies > 0 || observed.signs > 0 || has(Weight::Suspect) {
         badges.push(Badge::Suspect);
     }
     Grade {
@@ -149,8 +154,9 @@ fn judge_suite(suite: Suite, observed: &Observed, calibration: &Calibration) -> 
     let gold_passed = gold.passed();
     let collected = gold.cases.len();
     Judged {
-        resolved: collected > 0 && passed.len() >= gold_passed,
-        strict: collected > 0
+        // where gold passes nothing there is nothing to pass
+        resolved: gold_passed > 0 && passed.len() >= gold_passed,
+        strict: gold_passed > 0
             && gold
                 .cases
                 .iter()
@@ -177,6 +183,13 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::domain::{CalibratedCase, SuiteCalibration};
+
+    #[test]
+    fn nothing_that_gold_passes_is_nothing_to_resolve() {
+        let calibration = calibration(&[(Suite::Official, &[], 2)]);
+        let grade = judge(&observed(&[(Suite::Official, &[], 2)]), &calibration);
+        assert!(!grade.resolved && !grade.resolved_strict, "{grade:?}");
+    }
 
     fn id(n: usize) -> CaseId {
         CaseId(format!("tests/test_a.py::test_{n}"))
@@ -214,6 +227,7 @@ mod tests {
                             runs: 1,
                             cases,
                             duration_s: 1.0,
+                            deviations: None,
                         },
                     )
                 })
@@ -252,6 +266,8 @@ mod tests {
                 .collect(),
             twins_passed: vec![],
             discrepancies: 0,
+            evidence: vec![],
+            signs: 0,
             isolated: true,
             duration_s: Durations::default(),
         }
@@ -311,6 +327,39 @@ mod tests {
         );
         assert_eq!(grade.suites[&Suite::Official].passed, 0);
         assert!(!grade.resolved && !grade.resolved_official);
+    }
+
+    #[test]
+    fn what_was_exchanged_makes_it_void_or_suspect() {
+        let gold = calibration(&[(Suite::Official, &[1], 1)]);
+        let exchanged = |weight| {
+            let mut seen = observed(&[(Suite::Official, &[1], 1)]);
+            seen.evidence.push(Evidence {
+                weight,
+                deviation: crate::domain::Deviation {
+                    area: crate::domain::Area::Pytest,
+                    place: "_pytest.runner.CallInfo.from_call".into(),
+                    file: "lib.py".into(),
+                    name: "mine".into(),
+                    line: 3,
+                    digest: "d".into(),
+                    case: None,
+                },
+            });
+            judge(&seen, &gold)
+        };
+        let void = exchanged(Weight::Void);
+        assert_eq!(
+            (void.verdict, void.cause),
+            (Verdict::Void, Some(Cause::Tampered))
+        );
+        assert!((void.suites[&Suite::Official].score).abs() < 1e-12);
+        let suspect = exchanged(Weight::Suspect);
+        assert_eq!(suspect.verdict, Verdict::Resolved);
+        assert!(suspect.badges.contains(&Badge::Suspect));
+        let mut signed = observed(&[(Suite::Official, &[1], 1)]);
+        signed.signs = 1;
+        assert!(judge(&signed, &gold).badges.contains(&Badge::Suspect));
     }
 
     #[test]

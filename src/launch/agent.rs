@@ -33,6 +33,9 @@ pub struct AgentWish {
     pub limit_s: Option<f64>,
     pub prompt: String,
     pub model: Option<String>,
+    pub effort: Option<String>,
+    /// On record only.
+    pub skill: Option<String>,
     pub network: Option<NetworkMode>,
     /// `replay`: a submission of the task, a run, or a log file.
     pub recording: Option<String>,
@@ -47,6 +50,8 @@ impl AgentWish {
             limit_s: None,
             prompt: FULL.into(),
             model: None,
+            effort: None,
+            skill: None,
             network: None,
             recording: None,
             rate: None,
@@ -62,6 +67,10 @@ pub enum AgentLaunchError {
     Pass(#[from] PassError),
     #[error("agent {agent} needs a model; name it with --model")]
     NoModel { agent: String },
+    #[error(
+        "agent {agent} cannot be told an effort: its adapter has no `effort` (the arguments that set one) and no variable with {{effort}}; add one, or leave --effort out"
+    )]
+    NoEffort { agent: String },
     #[error(transparent)]
     Prompt(#[from] PromptError),
     #[error("{path}: {source}")]
@@ -101,6 +110,11 @@ pub fn agent_launch(
         let agent = wish.agent.clone();
         return Err(AgentLaunchError::NoModel { agent });
     }
+    // a recording's effort is what it was
+    if wish.effort.is_some() && wish.agent != REPLAY && !adapter.spec.takes_effort() {
+        let agent = wish.agent.clone();
+        return Err(AgentLaunchError::NoEffort { agent });
+    }
     let replay = if wish.agent == REPLAY {
         Some(recording(home, task, wish)?)
     } else if wish.recording.is_some() {
@@ -117,6 +131,8 @@ pub fn agent_launch(
             limit_s: wish.limit_s.unwrap_or(minutes * 60.0),
             prompt: wish.prompt.clone(),
             model: wish.model.clone(),
+            effort: wish.effort.clone(),
+            skill: wish.skill.clone(),
             network: wish.network,
             replay,
         },

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::agent::AgentLaunch;
 use super::local::{LaunchError, start_worker};
 use crate::domain::{
-    CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice, Task, Work,
+    CalibrationChoice, CaseId, EngineChoice, Manifest, RunId, Source, Submission, SuiteChoice,
+    Task, Work,
 };
 use crate::store::{Home, RunDir, StoreError, now_s};
 
@@ -20,6 +21,7 @@ pub struct Order {
     pub engine: EngineChoice,
     /// Processes of every suite, where others are wanted than the task's own.
     pub ranks: Option<u32>,
+    pub calibration: CalibrationChoice,
     /// Only these cases; empty: all.
     pub only: Vec<CaseId>,
     /// The run whose cases are run again.
@@ -66,6 +68,7 @@ pub fn start(home: &Home, task: &Task, order: Order) -> Result<RunDir, OrderErro
         suites: order.suites,
         engine: order.engine,
         ranks: order.ranks,
+        calibration: order.calibration,
         only: order.only,
         parent: order.parent,
         created_s: now_s(),

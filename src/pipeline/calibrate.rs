@@ -1,44 +1,50 @@
 //! Gold's calibration: read where it is known for the key, else made by one gold run.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use super::build::build;
+use super::elsewhere::{Elsewhere, elsewhere, not_on_record};
 use super::error::Stop;
+use super::gold::{build_gold, run_gold};
 use super::grade::Timer;
 use super::ground::{Ground, prepare};
 use super::key::KeyParts;
 use super::recorder::Recorder;
-use super::run_suites::{Subjected, SuiteResult, one_suite};
 use super::suite::reporter_hash;
 use crate::domain::event::CalibrationCounts;
 use crate::domain::{
-    CALIBRATION_VERSION, CalibratedCase, Calibration, CaseId, CaseResult, CaseRun, Event, Level,
-    Manifest, Outcome, Stage, Subject, Suite, SuiteCalibration,
+    CALIBRATION_VERSION, Calibration, CalibrationChoice, Event, Level, Manifest, Stage, Subject,
+    Suite, SuiteCalibration,
 };
 use crate::store::{
     Home, RunDir, keep_calibration, kept_calibration, now_s, record_calibration, task_calibrations,
     write_calibration,
 };
 
-/// Gold on the suites that are graded. A suite without a calibration for its key runs on gold
-/// first, once, and the journal says so (METHOD.md section 6).
+/// Gold on the suites that are graded, and whether some of it is of another machine. A suite without
+/// a calibration for its key runs on gold first, once, and the journal says so (METHOD.md section
+/// 6), unless `choice` says otherwise.
 pub(super) async fn calibration(
     home: &Home,
     ground: &Ground,
     suites: &[Suite],
+    choice: CalibrationChoice,
     recorder: &Recorder,
     isolated: &Arc<AtomicBool>,
-) -> Result<Calibration, Stop> {
+) -> Result<(Calibration, bool), Stop> {
     let mut all = empty(ground);
-    let mut built = false;
+    let (mut built, mut foreign) = (false, false);
     for suite in suites {
-        let key = key(ground, *suite)?;
-        let (known, fresh) =
-            if let Some(known) = known(home, ground, *suite, &key, recorder).await? {
-                (known, false)
-            } else {
+        let mut key = key(ground, *suite)?;
+        let known = known(home, ground, *suite, &key, recorder).await?;
+        let found = match known {
+            Some(_) => Vec::new(),
+            None => elsewhere(ground, *suite, &all).await?,
+        };
+        let (known, fresh) = match (known, choice) {
+            (Some(known), _) => (known, false),
+            (None, CalibrationChoice::Auto) => {
                 recorder.say(
                     Level::Info,
                     format!("{suite}: no calibration for this key; gold runs first, once"),
@@ -47,10 +53,29 @@ pub(super) async fn calibration(
                     build_gold(ground, isolated).await?;
                     built = true;
                 }
-                let known = run_gold(ground, *suite, &key, 1, recorder, isolated).await?;
+                let known = run_gold(ground, *suite, &key, 1, recorder, isolated)
+                    .await
+                    .map_err(|stop| with_hint(stop, &found))?;
                 keep_calibration(home, &known)?;
                 (known, true)
-            };
+            }
+            (None, CalibrationChoice::Any) if !found.is_empty() => {
+                let nearest = &found[0];
+                let words = format!(
+                    "{suite}: graded against a calibration of another machine ({})",
+                    nearest.words()
+                );
+                recorder.say(Level::Warn, words);
+                // where readers of this home look for it, under its own key
+                keep_calibration(home, &nearest.calibration)?;
+                foreign = true;
+                if let Some(part) = nearest.calibration.suites.get(suite) {
+                    key.clone_from(&part.key);
+                }
+                (nearest.calibration.clone(), false)
+            }
+            (None, _) => return Err(not_on_record(*suite, &found)),
+        };
         recorder.record(Event::Calibrated {
             suite: Some(*suite),
             key,
@@ -61,7 +86,18 @@ pub(super) async fn calibration(
         all.isolated &= known.isolated;
         all.suites.extend(known.suites);
     }
-    Ok(all)
+    Ok((all, foreign))
+}
+
+/// Where gold does not run here, what else there is.
+fn with_hint(stop: Stop, found: &[Elsewhere]) -> Stop {
+    match (stop, found.first()) {
+        (Stop::Input(message), Some(nearest)) => Stop::Input(format!(
+            "{message}; there is a calibration of another machine ({}): --calibration any grades against it, with the badge uncalibrated",
+            nearest.words()
+        )),
+        (stop, _) => stop,
+    }
 }
 
 /// The whole of a calibration run: gold `runs` times on each suite, kept in the home, in the run
@@ -211,143 +247,14 @@ pub(super) fn empty(ground: &Ground) -> Calibration {
     }
 }
 
-fn gold(ground: &Ground) -> Subjected {
-    Subjected {
-        subject: Subject::Gold,
-        tree: ground.trees.gold,
-        slot: 0,
-    }
-}
-
-/// Builds gold, where the task has a build step.
-async fn build_gold(ground: &Ground, isolated: &Arc<AtomicBool>) -> Result<(), Stop> {
-    let Some(spec) = &ground.task.spec.build else {
-        return Ok(());
-    };
-    build(ground, &gold(ground), spec, isolated)
-        .await?
-        .map_err(|message| {
-            Stop::Input(format!(
-                "gold does not build, so nothing can be graded: {message}"
-            ))
-        })
-}
-
-async fn run_gold(
-    ground: &Ground,
-    suite: Suite,
-    key: &str,
-    runs: u32,
-    recorder: &Recorder,
-    isolated: &Arc<AtomicBool>,
-) -> Result<Calibration, Stop> {
-    let none = empty(ground);
-    let mut all = Vec::new();
-    for number in 1..=runs.max(1) {
-        let timer = Timer::start(recorder, Stage::Calibrate, Subject::Gold);
-        if runs > 1 {
-            recorder.say(Level::Info, format!("{suite}: gold run {number} of {runs}"));
-        }
-        let ran = one_suite(ground, &gold(ground), suite, &none, &[], recorder, isolated).await?;
-        // what a GPU that went left behind is no calibration
-        ground.gpus_answer().await?;
-        all.push(gold_results(suite, ran)?);
-        timer.stop();
-    }
-    let part = part(ground, suite, key, &all);
-    if part.passed() == 0 {
-        // a judge that is content with nothing is none
-        return Err(Stop::Input(format!(
-            "gold passes no case of the {suite} suite ({} collected, {} skipped); correct [suites.{suite}] or the environment in task.toml",
-            part.cases.len(),
-            part.skipped().len()
-        )));
-    }
-    Ok(Calibration {
-        isolated: isolated.load(Ordering::Relaxed),
-        suites: BTreeMap::from([(suite, part)]),
-        ..none
-    })
-}
-
-/// What gold's runs of a suite say together.
-pub(super) fn part(
-    ground: &Ground,
-    suite: Suite,
-    key: &str,
-    all: &[Vec<CaseResult>],
-) -> SuiteCalibration {
-    let spec = ground.task.spec.suites.get(suite);
-    SuiteCalibration {
-        key: key.into(),
-        ranks: spec.map_or(1, |s| s.ranks.max(1)),
-        runs: all.len() as u32,
-        duration_s: all
-            .iter()
-            .map(|run| run.iter().map(|r| r.duration_s).sum())
-            .fold(0.0, f64::max),
-        cases: merge(all),
-    }
-}
-
-fn gold_results(suite: Suite, ran: SuiteResult) -> Result<Vec<CaseResult>, Stop> {
-    match ran {
-        SuiteResult::Ran {
-            results,
-            discrepancies: 0,
-            ..
-        } if results.is_empty() => Err(Stop::Input(format!(
-            "gold collects no case of the {suite} suite; correct [suites.{suite}] in task.toml"
-        ))),
-        SuiteResult::Ran {
-            results,
-            discrepancies: 0,
-            ..
-        } => Ok(results),
-        SuiteResult::Ran { discrepancies, .. } => Err(Stop::Fault(format!(
-            "gold's reports on the {suite} suite disagree {discrepancies} times (see the run's log), so they cannot calibrate"
-        ))),
-        SuiteResult::Environment(message) => Err(Stop::Input(format!(
-            "the environment cannot run the {suite} suite: {message}"
-        ))),
-    }
-}
-
-/// Gold's runs case by case, in the order in which cases were first collected; one that a run did
-/// not collect is missing there.
-fn merge(runs: &[Vec<CaseResult>]) -> Vec<CalibratedCase> {
-    let mut order: Vec<&CaseId> = Vec::new();
-    let mut seen = HashSet::new();
-    for result in runs.iter().flatten() {
-        if seen.insert(&result.id) {
-            order.push(&result.id);
-        }
-    }
-    let by_id: Vec<HashMap<&CaseId, &CaseResult>> = runs
-        .iter()
-        .map(|run| run.iter().map(|r| (&r.id, r)).collect())
-        .collect();
-    order
-        .into_iter()
-        .filter_map(|id| {
-            let each = by_id.iter().map(|run| {
-                run.get(id).map_or(
-                    CaseRun {
-                        outcome: Outcome::Missing,
-                        duration_s: 0.0,
-                    },
-                    |r| CaseRun {
-                        outcome: r.outcome,
-                        duration_s: r.duration_s,
-                    },
-                )
-            });
-            CalibratedCase::of(id.clone(), each.collect())
-        })
-        .collect()
-}
-
+/// The key of a suite here.
 pub(super) fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
+    key_on(ground, suite, &empty(ground))
+}
+
+/// The key that a suite has on a calibration's machine. An image is not on record: where both
+/// engines are docker, it is taken to be this one.
+pub(super) fn key_on(ground: &Ground, suite: Suite, there: &Calibration) -> Result<String, Stop> {
     let fault = |e: String| Stop::Fault(e);
     let spec = &ground.task.spec;
     let tests = ground.trees.suite_hash(&ground.task, suite)?;
@@ -357,21 +264,26 @@ pub(super) fn key(ground: &Ground, suite: Suite) -> Result<String, Stop> {
             ground.task.id()
         )));
     };
+    let beside = match suite {
+        Suite::Official => None,
+        Suite::Probes => Some(ground.trees.suite_hash(&ground.task, Suite::Official)?),
+    };
     KeyParts {
         suite,
         base: &ground.trees.base.to_string(),
         gold: &ground.trees.gold.to_string(),
         tests: &tests,
+        beside: beside.as_deref(),
         spec: suite_spec,
-        environment: &ground.environment.hash,
+        environment: &there.environment,
         environment_spec: &spec.environment,
         build: spec.build.as_ref(),
         limits: &spec.limits,
         hardware: &spec.hardware,
-        gpu_type: ground.gpu_type(),
-        settings: &ground.settings(),
-        engine: ground.engine_kind(),
-        image: ground.image_id(),
+        gpu_type: there.machine.gpu_type.as_deref(),
+        settings: &there.machine.settings,
+        engine: there.engine,
+        image: (ground.image_id()).filter(|_| there.engine == ground.engine_kind()),
         reporter: &reporter_hash(),
     }
     .hash()

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use super::error::Stop;
+use super::mutants::mutants_of;
 use super::trees::{NoTrees, Patch, Trees, Unchanged};
-use crate::catalog::{Problem, Severity};
+use crate::catalog::{Problem, Severity, Step, line_of};
 use crate::diff::added_line_share;
 use crate::domain::Task;
 use crate::store::{Home, task_calibrations};
@@ -42,6 +43,7 @@ pub fn check_patches(home: &Home, task: &Task) -> Result<Applies, String> {
         }
     };
     let mut problems = calibrations(task);
+    problems.extend(marks(&trees, task)?);
     let adversarial = task.spec.adversarial.iter().map(|a| task.path(&a.patch));
     let alternative = task.spec.alternative.iter().map(|a| task.path(&a.patch));
     for file in adversarial.chain(alternative) {
@@ -83,6 +85,34 @@ fn calibrations(task: &Task) -> Vec<Problem> {
             Some(problem(file, why, mend))
         });
     bad.collect()
+}
+
+/// Marks of mutants that gold does not have.
+fn marks(trees: &Trees, task: &Task) -> Result<Vec<Problem>, String> {
+    let marks = &task.spec.equivalent;
+    if marks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = mutants_of(trees, task).map_err(|stop| match stop {
+        Stop::Input(message) | Stop::Fault(message) => message,
+        Stop::Cancelled => "cancelled".into(),
+    })?;
+    let file = task.path("task.toml");
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let unknown = marks
+        .iter()
+        .enumerate()
+        .filter(|(_, mark)| !all.iter().any(|m| m.name == mark.mutant));
+    let problems = unknown.map(|(i, mark)| {
+        let at = [Step::Key("equivalent"), Step::Index(i), Step::Key("mutant")];
+        let message = format!("gold has no mutant {:?}", mark.mutant);
+        let mend = "take a name of `infradev mutants`, or remove the mark: where gold's line changed, so did the name";
+        Problem {
+            line: line_of(&text, &at),
+            ..problem(file.clone(), message, mend)
+        }
+    });
+    Ok(problems.collect())
 }
 
 /// What a machine lacks is no error of a task that names its repository by URL.

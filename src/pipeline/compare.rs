@@ -78,6 +78,20 @@ impl Comparer {
         trees.snapshot.file(tree, path).map_err(|e| e.to_string())
     }
 
+    /// Files of a solution's tree; `None`: not there.
+    pub fn files(
+        &self,
+        task: &Task,
+        source: &Source,
+        paths: &[String],
+    ) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let trees = self.trees(task)?;
+        let tree = tree_of(&self.home, &trees, task, source)?;
+        let file = |path: &String| trees.snapshot.file(tree, path.as_bytes());
+        let files: Result<Vec<_>, _> = paths.iter().map(file).collect();
+        files.map_err(|e| e.to_string())
+    }
+
     /// One file of a suite's tree, by its path in the work tree.
     pub fn test_file(
         &self,
@@ -107,7 +121,12 @@ impl Comparer {
 }
 
 /// What a source makes of base.
-fn tree_of(home: &Home, trees: &Trees, task: &Task, source: &Source) -> Result<Oid, String> {
+pub(super) fn tree_of(
+    home: &Home,
+    trees: &Trees,
+    task: &Task,
+    source: &Source,
+) -> Result<Oid, String> {
     let file = match source {
         Source::Base => return Ok(trees.base),
         Source::Gold => return Ok(trees.gold),

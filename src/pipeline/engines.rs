@@ -120,7 +120,7 @@ async fn docker(home: &Home, run: &RunId, task: &Task) -> Result<Chosen, No> {
     };
     let docker = Docker::connect(owner)
         .await
-        .map_err(|e: DockerUnavailable| No::Input(e.to_string()))?;
+        .map_err(|e: DockerUnavailable| No::Input(format!("{e}: {}", e.advice())))?;
     docker.reap_dead_in_background();
     let image = docker
         .image(name)

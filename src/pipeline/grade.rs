@@ -10,6 +10,7 @@ use super::agent::agent_part;
 use super::build::build;
 use super::calibrate::calibration;
 use super::error::Stop;
+use super::evidence::{audit, weigh};
 use super::ground::{Ground, prepare};
 use super::recorder::Recorder;
 use super::run_suites::{Subjected, SuiteResult, one_suite};
@@ -56,14 +57,14 @@ async fn on_ground(
 ) -> Result<Grade, Stop> {
     let isolated = Arc::new(AtomicBool::new(true));
     let suites = ground.suites(manifest)?;
-    let calibration = calibration(home, ground, &suites, recorder, &isolated).await?;
+    let choice = manifest.calibration;
+    let (calibration, foreign) =
+        calibration(home, ground, &suites, choice, recorder, &isolated).await?;
     let suites = with_chosen(suites, &calibration, manifest)?;
     if let Some(order) = &manifest.agent {
         let part = agent_part(home, ground, order, kept, recorder).await?;
         (duration.agent, duration.capture) = (part.agent, part.capture);
     }
-    // read anew: what stays of an earlier attempt depends on this one's engine and patch
-    let kept = &run.state()?;
     let patch = read_patch(run, &manifest.source)?;
     let mut observed = Observed {
         task: manifest.task.clone(),
@@ -75,6 +76,8 @@ async fn on_ground(
         results: BTreeMap::new(),
         twins_passed: Vec::new(),
         discrepancies: 0,
+        evidence: Vec::new(),
+        signs: 0,
         isolated: true,
         duration_s: duration,
     };
@@ -85,14 +88,20 @@ async fn on_ground(
         Some(patch) => change(ground, patch, recorder, &mut observed).await?,
     };
     duration.apply = timer.stop();
+    // read anew: what stays of an earlier attempt depends on this one's engine, calibration and patch
+    let kept = &run.state()?;
 
     if let Some(tree) = tree {
+        if tree != ground.trees.base {
+            observed.signs = audit(ground, tree, recorder).await?;
+        }
         let subjected = Subjected {
             subject: Subject::Submission,
             tree,
             slot: 0,
         };
         run_all(
+            home,
             ground,
             manifest,
             kept,
@@ -109,7 +118,8 @@ async fn on_ground(
     observed.isolated = isolated.load(Ordering::Relaxed);
     observed.duration_s = duration;
     let mut grade = judge(&observed, &restrict(&calibration, manifest));
-    if observed.isolated != calibration.isolated && !grade.badges.contains(&Badge::Uncalibrated) {
+    let elsewhere = foreign || observed.isolated != calibration.isolated;
+    if elsewhere && !grade.badges.contains(&Badge::Uncalibrated) {
         grade.badges.push(Badge::Uncalibrated);
     }
     grade
@@ -122,6 +132,7 @@ async fn on_ground(
 /// Build and suites on the submission's tree.
 #[allow(clippy::too_many_arguments)] // one call, and a struct would only rename it
 async fn run_all(
+    home: &Home,
     ground: &Ground,
     manifest: &Manifest,
     kept: &RunState,
@@ -145,7 +156,7 @@ async fn run_all(
             return Ok(());
         }
     }
-    let kept_disagreed = &kept.disagreed;
+    let (kept_disagreed, kept_evidence) = (&kept.disagreed, &kept.evidence);
     for suite in observed.suites.clone() {
         let stage = stage_of(suite);
         // on GPUs it is measured afresh: they may have been others, or on their way out
@@ -159,6 +170,8 @@ async fn run_all(
             observed.results.insert(suite, results);
             observed.twins_passed.extend(twins);
             observed.discrepancies += kept_disagreed.get(&suite).copied().unwrap_or(0);
+            let evidence = kept_evidence.get(&suite).into_iter().flatten();
+            observed.evidence.extend(evidence.cloned());
             continue;
         }
         let timer = Timer::start(recorder, stage, subjected.subject);
@@ -180,16 +193,37 @@ async fn run_all(
         match result? {
             SuiteResult::Ran {
                 results,
-                twins_passed,
+                twins,
                 discrepancies,
+                deviations,
             } => {
+                let evidence = weigh(
+                    home,
+                    ground,
+                    suite,
+                    calibration,
+                    &deviations,
+                    recorder,
+                    isolated,
+                );
+                observed.evidence.extend(evidence.await?);
+                // last of a suite: whoever takes the run up again has all of its evidence
+                if let Some(twins) = twins {
+                    recorder.record(Event::Twins {
+                        suite,
+                        run: twins.run,
+                        passed: twins.passed.clone(),
+                    });
+                    observed.twins_passed.extend(twins.passed);
+                }
                 observed.results.insert(suite, results);
-                observed.twins_passed.extend(twins_passed);
                 observed.discrepancies += discrepancies;
             }
+            // gold ran in it, and nothing of the submission was there yet
             SuiteResult::Environment(message) => {
-                observed.refused = Some((Cause::Environment, message));
-                return Ok(());
+                return Err(Stop::Fault(format!(
+                    "the environment cannot run the {suite} suite any more: {message}; `infradev env check` verifies it"
+                )));
             }
         }
     }
@@ -220,7 +254,7 @@ fn already_done(kept: &RunState, suite: Suite) -> Option<(Vec<CaseResult>, Vec<C
 }
 
 /// The patch that is graded; `None`: base as it is.
-fn read_patch(run: &RunDir, source: &Source) -> Result<Option<Patch>, Stop> {
+pub(super) fn read_patch(run: &RunDir, source: &Source) -> Result<Option<Patch>, Stop> {
     if *source == Source::Base {
         return Ok(None);
     }
@@ -254,6 +288,7 @@ async fn change(
                 subject: Subject::Submission,
                 method: changed.method,
                 files: changed.files,
+                tree: Some(changed.tree.to_string()),
             });
             Ok(Some(changed.tree))
         }

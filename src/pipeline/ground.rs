@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::disk::Disk;
 use super::engines::{Chosen, choose};
 use super::error::Stop;
 use super::gpus::{self, Gpus};
@@ -16,7 +17,7 @@ use crate::catalog::load_task;
 use crate::domain::task::EnvironmentSpec;
 use crate::domain::{EngineKind, Event, Level, Machine, Manifest, Suite, Task};
 use crate::engine::Engine;
-use crate::environment::{self, Environment, Package, Request};
+use crate::environment::{self, Beside, Environment, Project, Request};
 use crate::gpu::Equipment;
 use crate::store::{Home, RunDir};
 
@@ -61,6 +62,9 @@ pub async fn prepare(
     }
     gpus::possible(&task).await?;
     let chosen = choose(manifest.engine, home, &run.id(), &task, recorder).await?;
+    if let Some(why) = Disk::too_full(run.path()) {
+        return Err(Stop::Input(why));
+    }
     let scratch = run.scratch_path();
     let reporter = scratch.join("reporter");
     install_reporter(&reporter).map_err(|e| Stop::Fault(e.to_string()))?;
@@ -94,20 +98,22 @@ pub async fn prepare(
     })
 }
 
-/// What a sandbox shows beside its environment's packages ([`environment::packages_beside`]).
-pub(super) async fn packages_beside(
+/// What a sandbox shows beside its environment ([`environment::beside`]).
+pub(super) async fn beside(
     home: &Home,
     ground: &Ground,
+    project: &Project,
     recorder: &Recorder,
-) -> Result<Vec<Package>, Stop> {
+) -> Result<Beside, Stop> {
     let stop = StopFlag::default();
     let spec = ground.task.spec.environment.clone();
     let mut request = Request::new(spec, &ground.task.dir, home.root());
     request.stop = Arc::clone(&stop.0);
     request.builder = ground.chosen.builder();
     let (environment, recorder) = (ground.environment.clone(), recorder.clone());
+    let project = project.clone();
     let found = tokio::task::spawn_blocking(move || {
-        environment::packages_beside(&request, &environment, &|progress| {
+        environment::beside(&request, &environment, &project, &|progress| {
             recorder.say(Level::Info, progress.to_string());
         })
     });

@@ -19,6 +19,8 @@ pub struct KeyParts<'a> {
     pub gold: &'a str,
     /// Content hash of the suite's own tree.
     pub tests: &'a str,
+    /// Of probes: the official suite's, which lies in the tree beside them.
+    pub beside: Option<&'a str>,
     pub spec: &'a SuiteSpec,
     pub environment: &'a str,
     pub environment_spec: &'a EnvironmentSpec,

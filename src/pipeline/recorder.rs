@@ -18,7 +18,10 @@ struct Inner {
     journal: Journal,
     error: Option<StoreError>,
     secrets: Redactor,
+    listener: Option<Listener>,
 }
+
+type Listener = Box<dyn Fn(&Event) + Send>;
 
 impl Recorder {
     pub fn new(journal: Journal) -> Self {
@@ -27,6 +30,7 @@ impl Recorder {
                 journal,
                 error: None,
                 secrets: Redactor::default(),
+                listener: None,
             })),
         }
     }
@@ -37,10 +41,19 @@ impl Recorder {
         inner.secrets = secrets;
     }
 
+    /// Tells everything that is recorded from here on to somebody who waits.
+    pub fn tell(&self, listener: impl Fn(&Event) + Send + 'static) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.listener = Some(Box::new(listener));
+    }
+
     pub fn record(&self, mut event: Event) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if !inner.secrets.is_idle() {
             hide(&inner.secrets, &mut event);
+        }
+        if let Some(listener) = &inner.listener {
+            listener(&event);
         }
         if inner.error.is_none()
             && let Err(e) = inner.journal.append(event)

@@ -9,16 +9,19 @@ use std::time::Duration;
 use git2::Oid;
 
 use super::build::built_tree;
+use super::disk::Disk;
 use super::error::Stop;
+use super::evidence::rewritten_tests;
 use super::ground::Ground;
 use super::place::{Place, WORKTREE};
 use super::recorder::Recorder;
 use super::suite::{SuiteError, SuiteRun, Twins, run_suite, run_twins, twin_tree};
 use super::trees::Trees;
 use crate::domain::{
-    Calibration, CaseId, CaseResult, Event, Level, Subject, Suite, SuiteCalibration, Task,
+    Calibration, CaseId, CaseResult, Deviation, Event, Level, Subject, Suite, SuiteCalibration,
+    Task,
 };
-use crate::workspace::{Replaced, replace_suite, restore_configuration};
+use crate::workspace::{Replaced, remove_suite, replace_suite, restore_configuration};
 
 /// A subject and the tree that its patch made.
 #[derive(Clone, Copy)]
@@ -42,8 +45,10 @@ impl Subjected {
 pub(super) enum SuiteResult {
     Ran {
         results: Vec<CaseResult>,
-        twins_passed: Vec<CaseId>,
+        /// None for gold, which needs none.
+        twins: Option<Twins>,
         discrepancies: usize,
+        deviations: Vec<Deviation>,
     },
     /// The test runner cannot be used on this tree.
     Environment(String),
@@ -80,6 +85,8 @@ pub(super) async fn one_suite(
         Some(ground.run.path()),
     );
     let mut place = Place::new(ground, &worktree, spec.ranks, life(spec.limit_s), isolated);
+    let disk = watched(&worktree).await?;
+    let (guard, mut full) = Disk::guard(&disk);
     let real = run_suite(&mut place, &run, |event| recorder.record(event));
     // gold's own run needs no twins; beside GPUs they wait, so as not to share them
     let (ran, twins) = if subjected.subject == Subject::Gold {
@@ -97,6 +104,10 @@ pub(super) async fn one_suite(
         let (ran, twins) = tokio::join!(real, twins);
         (ran, twins.map(Some))
     };
+    drop(guard);
+    if full.try_recv().is_ok() {
+        filled(disk, subjected.subject, suite, recorder).await?;
+    }
     let outcome = match ran {
         Ok(outcome) => outcome,
         Err(SuiteError::Environment(message)) => return Ok(SuiteResult::Environment(message)),
@@ -111,20 +122,55 @@ pub(super) async fn one_suite(
             detail: odd.detail.clone(),
         });
     }
-    let mut twins_passed = Vec::new();
-    if let Some(twins) = twins? {
-        twins_passed = unexcused(ground, suite, &run, twins.passed, recorder, isolated).await?;
-        recorder.record(Event::Twins {
-            suite,
-            run: twins.run,
-            passed: twins_passed.clone(),
-        });
+    let mut twins = twins?;
+    if let Some(twins) = &mut twins {
+        let passed = std::mem::take(&mut twins.passed);
+        twins.passed = unexcused(ground, suite, &run, passed, recorder, isolated).await?;
     }
+    let mut deviations = outcome.deviations;
+    let laid = ground
+        .trees
+        .suite_dir(&ground.task, suite, &ground.scratch)?;
+    deviations.extend(rewritten_tests(ground, suite, &worktree, laid).await?);
     Ok(SuiteResult::Ran {
         results: outcome.results,
-        twins_passed,
+        twins,
         discrepancies: outcome.discrepancies.len(),
+        deviations,
     })
+}
+
+/// Counts what is in the tree now, off the runtime's threads.
+async fn watched(worktree: &Path) -> Result<Arc<Disk>, Stop> {
+    let roots = vec![worktree.to_path_buf()];
+    tokio::task::spawn_blocking(move || Arc::new(Disk::unbounded(roots)))
+        .await
+        .map_err(|e| Stop::Fault(format!("disk: {e}")))
+}
+
+/// The disk was full while a suite ran: a fault where others filled it, and of gold always, as what
+/// it fails then would never be asked of a submission.
+async fn filled(
+    disk: Arc<Disk>,
+    subject: Subject,
+    suite: Suite,
+    recorder: &Recorder,
+) -> Result<(), Stop> {
+    let blamed = tokio::task::spawn_blocking(move || disk.blamed())
+        .await
+        .map_err(|e| Stop::Fault(format!("disk: {e}")))?;
+    match blamed {
+        Ok(took) if subject == Subject::Submission => {
+            let words = format!("{suite}: it filled the disk: {took}");
+            recorder.say(Level::Warn, words);
+            Ok(())
+        }
+        Ok(took) => Err(Stop::Fault(format!(
+            "the disk was full while {} ran on the {suite} suite: {took}",
+            subject.name()
+        ))),
+        Err(why) => Err(Stop::Fault(why)),
+    }
 }
 
 /// Runs the must-fail twins of a suite on the subject's tree, in a sandbox of their own.
@@ -151,16 +197,18 @@ async fn twins(
     let seed = seed()?;
     let functions =
         twin_tree(&tests, &source, &spec.into, &format!("{seed:016x}")).map_err(fault)?;
-    let worktree = lay(ground, subjected, suite, Some(source), None).await?;
+    let tests = Tests {
+        kind: "twins",
+        own: source,
+        official: None,
+    };
+    let worktree = lay(ground, subjected, suite, Some(tests), None).await?;
     let mut place = Place::new(ground, &worktree, spec.ranks, life(spec.limit_s), isolated);
     // every probe has its twin; of the official cases a sample, another one each time
     let sample = (suite == Suite::Official).then_some(seed);
-    match run_twins(&mut place, run, &functions, sample).await {
-        Ok(twins) => Ok(twins),
-        // what the real run is told as well: it speaks for both
-        Err(SuiteError::Environment(_)) => Ok(Twins::default()),
-        Err(e) => Err(fault(e)),
-    }
+    run_twins(&mut place, run, &functions, sample)
+        .await
+        .map_err(fault)
 }
 
 /// A twin that passes on gold too says something about the test, not about the submission: gold's
@@ -232,13 +280,22 @@ pub(super) fn suite_run(
     run
 }
 
-/// Writes the work tree of a suite: the subject's tree, with the suite's tests (or their twins, in
-/// `tests`) and gold's test configuration. `tell`: what is replaced and restored.
+/// Tests to lay instead of those in the task's folder.
+pub(super) struct Tests {
+    /// What the work tree's name ends in.
+    pub kind: &'static str,
+    pub own: PathBuf,
+    /// The official ones, beside others.
+    pub official: Option<PathBuf>,
+}
+
+/// Writes the work tree of a suite: the subject's tree, with the suite's tests (or those in `tests`)
+/// and gold's test configuration. `tell`: what is replaced and restored.
 pub(super) async fn lay(
     ground: &Ground,
     subjected: &Subjected,
     suite: Suite,
-    tests: Option<PathBuf>,
+    tests: Option<Tests>,
     tell: Option<&Recorder>,
 ) -> Result<PathBuf, Stop> {
     let trees = Arc::clone(&ground.trees);
@@ -253,12 +310,23 @@ pub(super) async fn lay(
             &scratch,
             subjected,
             suite,
-            tests.as_deref(),
+            tests,
             recorder.as_ref(),
         )
     })
     .await
     .map_err(|e| Stop::Fault(format!("work tree: {e}")))?
+}
+
+/// Where the work tree of a suite is laid.
+pub(super) fn worktree(
+    scratch: &Path,
+    subjected: Subjected,
+    suite: Suite,
+    tests: Option<&Tests>,
+) -> PathBuf {
+    let kind = tests.map_or("tree", |tests| tests.kind);
+    scratch.join(format!("{}-{suite}-{kind}", subjected.folder()))
 }
 
 fn lay_now(
@@ -267,13 +335,12 @@ fn lay_now(
     scratch: &Path,
     subjected: Subjected,
     suite: Suite,
-    twins: Option<&Path>,
+    tests: Option<Tests>,
     tell: Option<&Recorder>,
 ) -> Result<PathBuf, Stop> {
     let fault = |e: crate::workspace::WorkspaceError| Stop::Fault(e.to_string());
     let subject = subjected.subject;
-    let kind = if twins.is_some() { "twins" } else { "tree" };
-    let work = scratch.join(format!("{}-{suite}-{kind}", subjected.folder()));
+    let work = worktree(scratch, subjected, suite, tests.as_ref());
     match std::fs::remove_dir_all(&work) {
         // gold runs several times, each on a tree of its own
         Ok(()) => {}
@@ -287,14 +354,19 @@ fn lay_now(
         subjected.tree
     };
     trees.snapshot.write_tree(tree, &work).map_err(fault)?;
-    let tests = trees.suite_dir(task, suite, scratch)?;
     let into = task
         .spec
         .suites
         .get(suite)
         .map(|s| s.into.clone())
         .unwrap_or_default();
-    let replaced = replace_suite(&work, &into, twins.unwrap_or(&tests)).map_err(fault)?;
+    let official = tests.as_ref().and_then(|tests| tests.official.clone());
+    let mut replaced = lay_others(trees, task, scratch, (suite, &into, official), &work)?;
+    let own = match tests {
+        Some(tests) => tests.own,
+        None => trees.suite_dir(task, suite, scratch)?,
+    };
+    replaced.extend(replace_suite(&work, &into, &own).map_err(fault)?);
     let suites: Vec<&str> = Suite::ALL
         .iter()
         .filter_map(|s| task.spec.suites.get(*s))
@@ -321,6 +393,38 @@ fn lay_now(
         }
     }
     Ok(work)
+}
+
+/// The folders of the other suites, before the suite's own: what a patch left there would be read
+/// by nobody and could be imported. The official tests are gold's, as the project has them; probes
+/// are not there while others run.
+fn lay_others(
+    trees: &Trees,
+    task: &Task,
+    scratch: &Path,
+    (suite, into, official): (Suite, &str, Option<PathBuf>),
+    work: &Path,
+) -> Result<Replaced, Stop> {
+    let fault = |e: crate::workspace::WorkspaceError| Stop::Fault(e.to_string());
+    let mut all = Replaced::default();
+    for other in Suite::ALL.into_iter().filter(|other| *other != suite) {
+        let Some(spec) = task.spec.suites.get(other) else {
+            continue;
+        };
+        all.extend(match other {
+            Suite::Official => {
+                let tests = match &official {
+                    Some(official) => official.clone(),
+                    None => trees.suite_dir(task, other, scratch)?,
+                };
+                replace_suite(work, &spec.into, &tests).map_err(fault)?
+            }
+            // the suite's own folder stays a part of what is around it
+            Suite::Probes if Path::new(into).starts_with(&spec.into) => continue,
+            Suite::Probes => remove_suite(work, &spec.into).map_err(fault)?,
+        });
+    }
+    Ok(all)
 }
 
 fn tell_replaced(recorder: &Recorder, subject: Subject, suite: Suite, replaced: &Replaced) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::agent::{agent_tree, awaits_capture};
 use super::error::{Stop, WorkError};
 use super::recorder::Recorder;
-use super::{calibrate, grade, verify};
+use super::{calibrate, grade, mutants, verify};
 use crate::domain::run_state::RunState;
-use crate::domain::{Event, Grade, Level, Manifest, Standing, Work};
+use crate::domain::{Event, Grade, Level, Manifest, MutationCounts, Standing, Work};
 use crate::engine::docker::all_gone;
 use crate::environment::remove_tree;
 use crate::store::{Home, Journal, Lock, Request, RunDir, StoreError, Summary, Watch, random_hex};
@@ -70,9 +70,14 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     runtime.block_on(all_gone(ENDING));
     // dropping the runtime waits for blocking work; sandboxes end when their streams close
     runtime.shutdown_timeout(Duration::from_secs(10));
+    let ended = match ended {
+        Err(Stop::Cancelled) => by_hand(run, &manifest, &recorder),
+        ended => ended,
+    };
     let code = match ended {
         // made, and that was the question
         Ok(Done::Made) => 0,
+        Ok(Done::Mutants(counts)) => u8::from(counts.survives > 0),
         Ok(Done::Verified(standing)) => u8::from(standing != Standing::Accepted),
         Ok(Done::Graded(grade)) => {
             let code = u8::from(!grade.resolved);
@@ -112,11 +117,24 @@ pub fn work(home: &Home, run: &RunDir) -> Result<u8, WorkError> {
     Ok(code)
 }
 
+/// The end of a watch that had answered everything is as good as one by its idle limit.
+fn by_hand(run: &RunDir, manifest: &Manifest, recorder: &Recorder) -> Result<Done, Stop> {
+    let state = run.state()?;
+    match state.standing {
+        Some(standing) if manifest.work.is_watch() && state.answered => {
+            recorder.say(Level::Info, "the watch ends by request");
+            Ok(Done::Verified(standing))
+        }
+        _ => Err(Stop::Cancelled),
+    }
+}
+
 /// What came of the work.
 enum Done {
     Graded(Box<Grade>),
     Made,
     Verified(Standing),
+    Mutants(MutationCounts),
 }
 
 /// What the manifest asks for.
@@ -127,16 +145,21 @@ async fn execute(
     kept: &RunState,
     recorder: &Recorder,
 ) -> Result<Done, Stop> {
-    match manifest.work {
+    match &manifest.work {
         Work::Grade => grade::grade(home, run, manifest, kept, recorder)
             .await
             .map(|grade| Done::Graded(Box::new(grade))),
-        Work::Calibrate { runs } => calibrate::calibrate(home, run, manifest, runs, recorder)
+        Work::Calibrate { runs } => calibrate::calibrate(home, run, manifest, *runs, recorder)
             .await
             .map(|()| Done::Made),
-        Work::Verify { runs } => verify::verify(home, run, manifest, runs, recorder)
+        Work::Verify { runs, watch_s, .. } => {
+            verify::verify(home, run, manifest, (*runs, *watch_s), recorder)
+                .await
+                .map(Done::Verified)
+        }
+        Work::Mutants => mutants::mutants(home, run, manifest, recorder)
             .await
-            .map(Done::Verified),
+            .map(Done::Mutants),
     }
 }
 

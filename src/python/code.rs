@@ -6,7 +6,7 @@ use crate::python::symbols::{Function, Module, children, is_docstring, statement
 
 /// A form of a function's code that comments, docstrings and white space do not change:
 /// decorators, signature and body as the parser nests them.
-pub(in crate::python) fn code(module: &Module<'_>, function: &Function) -> String {
+pub fn code(module: &Module<'_>, function: &Function) -> String {
     let mut out = module
         .node_of(function)
         .map(|node| module.decorators(node).join("@"))

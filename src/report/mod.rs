@@ -1,3 +1,4 @@
-//! Figures over many runs, read from the store: what papers and pages quote.
+//! Run folders -> what is scored, and what an author sees of a task's judge.
 
+pub mod acceptance;
 pub mod score;

@@ -81,6 +81,11 @@ impl Home {
         self.root.join("snapshots")
     }
 
+    /// Shells that are open, a folder each.
+    pub fn shells(&self) -> PathBuf {
+        self.root.join("shells")
+    }
+
     /// Adapters of agents that somebody adds, and what agents install.
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")

@@ -157,6 +157,16 @@ impl RunDir {
         self.path.join("agent.times")
     }
 
+    /// The log of the agent of an attempt before, put aside when the next one began: from 1.
+    pub fn earlier_log_path(&self, attempt: u32) -> PathBuf {
+        self.path.join(format!("agent.{attempt}.log"))
+    }
+
+    /// When its pieces came.
+    pub fn earlier_times_path(&self, attempt: u32) -> PathBuf {
+        self.path.join(format!("agent.{attempt}.times"))
+    }
+
     /// The symbol edits that are graded, where they came as such.
     pub fn edits_path(&self) -> PathBuf {
         self.path.join("submission.toml")
@@ -204,6 +214,21 @@ impl RunDir {
         self.path.join("acceptance.json")
     }
 
+    /// What a run over gold's mutants found.
+    pub fn mutation_path(&self) -> PathBuf {
+        self.path.join("mutation.json")
+    }
+
+    /// What a reviewer said of a suspect run.
+    pub fn review_path(&self) -> PathBuf {
+        self.path.join("review.json")
+    }
+
+    /// What reviewers wrote beside lines.
+    pub fn notes_path(&self) -> PathBuf {
+        self.path.join("notes.json")
+    }
+
     pub fn summary_path(&self) -> PathBuf {
         self.path.join("summary.json")
     }
@@ -221,7 +246,26 @@ impl RunDir {
         Ok(RunState::fold(&read_records(&path)?))
     }
 
-    /// What the journal and the lock tell together.
+    /// The fold over the journal, and what it tells together with the lock.
+    pub fn seen(&self) -> Result<(RunState, RunStatus), StoreError> {
+        let created_s = self.manifest()?.created_s;
+        let mut state = self.state()?;
+        loop {
+            let status = self.status(&state, created_s);
+            if state.finished() || status == RunStatus::Running {
+                return Ok((state, status));
+            }
+            // nobody holds the lock: a worker that ended since the journal was read said so in it
+            let now = self.state()?;
+            if now.last_at_s == state.last_at_s && now.finished() == state.finished() {
+                return Ok((state, status));
+            }
+            state = now;
+        }
+    }
+
+    /// What a state that was read tells together with the lock. A run that ends between the two
+    /// looks interrupted: [`Self::seen`] looks again.
     pub fn status(&self, state: &RunState, created_s: f64) -> RunStatus {
         if state.finished() {
             return match (state.cancelled, &state.fault) {
@@ -279,4 +323,72 @@ pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
         line: e.line(),
         message: e.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::domain::{Event, Level};
+    use crate::store::{Journal, Lock};
+
+    /// A manifest as an older version wrote it.
+    fn run_in(home: &Home) -> RunDir {
+        RunDir::create(home, |id| {
+            serde_json::from_value(serde_json::json!({
+                "schema": 1, "run": id, "task": "t", "task_dir": "/t", "source": {"kind": "gold"},
+                "suites": "all", "engine": "auto", "created_s": 1.0,
+            }))
+            .unwrap()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_run_that_ends_while_it_is_looked_at_is_never_interrupted() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path()).unwrap();
+        for _ in 0..30 {
+            let run = run_in(&home);
+            let lock = Lock::try_take(&run.lock_path()).unwrap();
+            let mut journal = Journal::open(&run.journal_path()).unwrap();
+            // long enough for its fold to take a while
+            for _ in 0..300 {
+                let text = "x".repeat(500);
+                let level = Level::Info;
+                journal.append(Event::Log { level, text }).unwrap();
+            }
+            let over = AtomicBool::new(false);
+            // at least one look before the end, and one after it, however busy the machine is
+            let looks = AtomicUsize::new(0);
+            let another = || {
+                let before = looks.load(Ordering::Acquire);
+                let begun = std::time::Instant::now();
+                while looks.load(Ordering::Acquire) < before + 2 {
+                    assert!(begun.elapsed().as_secs() < 60, "nobody looks");
+                    std::thread::yield_now();
+                }
+            };
+            std::thread::scope(|scope| {
+                let looking = scope.spawn(|| {
+                    let mut seen = Vec::new();
+                    while !over.load(Ordering::Acquire) {
+                        seen.push(run.seen().unwrap().1);
+                        looks.fetch_add(1, Ordering::Release);
+                    }
+                    seen
+                });
+                another();
+                journal.append(Event::RunFinished { exit: 0 }).unwrap();
+                drop(lock);
+                another();
+                over.store(true, Ordering::Release);
+                let seen = looking.join().unwrap();
+                assert!(!seen.contains(&RunStatus::Interrupted), "{seen:?}");
+            });
+            assert_eq!(run.seen().unwrap().1, RunStatus::Finished);
+        }
+    }
 }

@@ -9,7 +9,8 @@ use super::home::{Home, StoreError};
 use super::run::{RunDir, RunStatus, read_json, write_json};
 use crate::domain::run_state::RunState;
 use crate::domain::{
-    Badge, Cause, EngineKind, Manifest, RunId, Source, Standing, Suite, Verdict, Work,
+    Badge, Cause, EngineKind, Manifest, MutationCounts, RunId, Source, Standing, Suite, Verdict,
+    Work,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -38,6 +39,11 @@ pub struct Summary {
     pub verifies: Option<u32>,
     #[serde(default)]
     pub standing: Option<Standing>,
+    /// Gold's mutants are graded.
+    #[serde(default)]
+    pub grades_mutants: bool,
+    #[serde(default)]
+    pub mutants: Option<MutationCounts>,
     /// Processes of every suite, where they are not the task's own number.
     #[serde(default)]
     pub ranks: Option<u32>,
@@ -64,8 +70,7 @@ impl Summary {
             return Ok(kept);
         }
         let manifest = run.manifest()?;
-        let state = run.state()?;
-        let status = run.status(&state, manifest.created_s);
+        let (state, status) = run.seen()?;
         Ok(Self::from_state(&manifest, &state, status))
     }
 
@@ -120,14 +125,16 @@ impl Summary {
             waits_for_gpus: state.waiting.is_some() && status.live(),
             parent: manifest.parent.clone(),
             calibrates: match manifest.work {
-                Work::Grade | Work::Verify { .. } => None,
+                Work::Grade | Work::Verify { .. } | Work::Mutants => None,
                 Work::Calibrate { runs } => Some(runs),
             },
             verifies: match manifest.work {
-                Work::Verify { runs } => Some(runs),
+                Work::Verify { runs, .. } => Some(runs),
                 _ => None,
             },
             standing: state.standing,
+            grades_mutants: manifest.work == Work::Mutants,
+            mutants: state.mutants,
             ranks: manifest.ranks,
             only: manifest.only.len(),
             created_s: manifest.created_s,
@@ -140,7 +147,12 @@ impl Summary {
     pub fn work(&self) -> Work {
         match (self.calibrates, self.verifies) {
             (Some(runs), _) => Work::Calibrate { runs },
-            (None, Some(runs)) => Work::Verify { runs },
+            (None, Some(runs)) => Work::Verify {
+                runs,
+                again: Vec::new(),
+                watch_s: None,
+            },
+            (None, None) if self.grades_mutants => Work::Mutants,
             (None, None) => Work::Grade,
         }
     }
@@ -148,8 +160,7 @@ impl Summary {
     /// Keeps the line of a finished run.
     pub fn keep(run: &RunDir) -> Result<(), StoreError> {
         let manifest = run.manifest()?;
-        let state = run.state()?;
-        let status = run.status(&state, manifest.created_s);
+        let (state, status) = run.seen()?;
         if state.finished() {
             write_json(
                 &run.summary_path(),

@@ -1,6 +1,6 @@
 //! What the workbench knows of agents before it runs one, and what it asks for.
 
-use crate::domain::NetworkMode;
+use crate::domain::{EngineChoice, NetworkMode};
 
 /// What can be run on a task, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,4 +67,5 @@ pub struct AgentRequest {
     pub recording: Option<String>,
     /// Lines of the recording a second.
     pub rate: Option<f64>,
+    pub engine: EngineChoice,
 }

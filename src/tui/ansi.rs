@@ -1,6 +1,8 @@
 //! One line of a log as it would look in a terminal: colours become styles, carriage returns and
 //! backspaces overwrite, every other sequence is dropped, what is left is made safe.
 
+use std::borrow::Cow;
+
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 use unicode_width::UnicodeWidthChar;
@@ -10,6 +12,9 @@ use super::text;
 
 /// Bytes of a line that are looked at: no screen shows more.
 const LONGEST: usize = 64 * 1024;
+/// Bytes from which on a line is shown as [`flat`] text: played back, each character would be held
+/// with its style.
+pub const LONG: usize = 16 << 10;
 
 /// Safe spans of a raw line, at most `columns` wide.
 pub fn spans(
@@ -24,10 +29,7 @@ pub fn spans(
         end -= 1;
     }
     let line = &line[..end];
-    if !line
-        .bytes()
-        .any(|b| matches!(b, 0x1b | b'\r' | 0x08 | 0xc2))
-    {
+    if !drives(line) {
         return text::spans(line, columns, marked, |_| base);
     }
     let (plain, styles) = play(line, base, depth);
@@ -42,40 +44,16 @@ fn play(line: &str, base: Style, depth: Depth) -> (String, Vec<Style>) {
     let mut cells: Vec<(String, Style)> = Vec::new();
     let mut at = 0_usize;
     let mut style = base;
-    let mut chars = line.chars().peekable();
+    let mut chars = line.chars();
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' => {
-                let kind = match c {
-                    '\u{1b}' => chars.next(),
-                    '\u{9b}' => Some('['),
-                    '\u{9d}' => Some(']'),
-                    _ => Some('P'),
-                };
-                match kind {
-                    Some('[') => {
-                        let mut parameters = String::new();
-                        let mut last = None;
-                        for c in chars.by_ref() {
-                            if ('@'..='~').contains(&c) {
-                                last = Some(c);
-                                break;
-                            }
-                            parameters.push(c);
-                        }
-                        if last == Some('m') {
-                            style = sgr(&parameters, style, base, depth);
-                        }
-                    }
-                    Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
-                    Some('(' | ')' | '#' | '%') => {
-                        chars.next();
-                    }
-                    _ => {}
+                if let Some(parameters) = escape(c, &mut chars) {
+                    style = sgr(&parameters, style, base, depth);
                 }
             }
             // a trailing return only ends the line
-            '\r' if chars.peek().is_some() => at = 0,
+            '\r' if !chars.as_str().is_empty() => at = 0,
             '\r' => {}
             '\u{8}' => at = at.saturating_sub(1),
             c if c.width() == Some(0) && !text::is_hidden(c) && at > 0 => {
@@ -105,13 +83,99 @@ fn play(line: &str, base: Style, depth: Depth) -> (String, Vec<Style>) {
     (plain, styles)
 }
 
+/// Takes a sequence that `c` begins; returns the parameters where it sets colours.
+fn escape(c: char, chars: &mut std::str::Chars<'_>) -> Option<String> {
+    let kind = match c {
+        '\u{1b}' => chars.next(),
+        '\u{9b}' => Some('['),
+        '\u{9d}' => Some(']'),
+        _ => Some('P'),
+    };
+    match kind {
+        Some('[') => {
+            let mut parameters = String::new();
+            for c in chars.by_ref() {
+                if ('@'..='~').contains(&c) {
+                    return (c == 'm').then_some(parameters);
+                }
+                parameters.push(c);
+            }
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => skip_string(chars),
+        Some('(' | ')' | '#' | '%') => {
+            chars.next();
+        }
+        _ => {}
+    }
+    None
+}
+
+/// The text of a line that is looked through, not shown: played back, without its sequences.
+pub fn plain(line: &str) -> Cow<'_, str> {
+    if !drives(line) {
+        return Cow::Borrowed(line);
+    }
+    if line.len() >= LONG {
+        return Cow::Owned(flat(line));
+    }
+    Cow::Owned(play(line, Style::default(), Depth::None).0)
+}
+
+/// Whether anything in a line is not text.
+fn drives(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    memchr::memchr3(0x1b, b'\r', 0x08, bytes).is_some() || memchr::memchr(0xc2, bytes).is_some()
+}
+
+/// Safe text of a line of any length, without colours; a carriage return begins it anew.
+pub fn flat(line: &str) -> String {
+    let line = line.trim_end_matches('\r');
+    let mut out = String::with_capacity(line.len());
+    let mut column = 0;
+    let mut rest = line;
+    while !rest.is_empty() {
+        let run = rest.bytes().position(|b| !(b' '..=b'~').contains(&b));
+        let (run, after) = rest.split_at(run.unwrap_or(rest.len()));
+        out.push_str(run);
+        column += run.len();
+        let mut chars = after.chars();
+        let Some(c) = chars.next() else { break };
+        match c {
+            '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' => {
+                escape(c, &mut chars);
+            }
+            '\r' => {
+                out.clear();
+                column = 0;
+            }
+            '\u{8}' => {}
+            '\t' => {
+                let fill = text::TAB - column % text::TAB;
+                out.extend(std::iter::repeat_n(' ', fill));
+                column += fill;
+            }
+            c => {
+                if let Some(shown) = text::stand_in(c) {
+                    out.push_str(&shown);
+                    column += shown.len();
+                } else {
+                    out.push(c);
+                    column += c.width().unwrap_or(0);
+                }
+            }
+        }
+        rest = chars.as_str();
+    }
+    out
+}
+
 /// Skips a string up to its terminator (BEL, ST).
-fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+fn skip_string(chars: &mut std::str::Chars<'_>) {
     while let Some(c) = chars.next() {
         match c {
             '\u{7}' | '\u{9c}' => return,
             '\u{1b}' => {
-                if chars.peek() == Some(&'\\') {
+                if chars.as_str().starts_with('\\') {
                     chars.next();
                 }
                 return;

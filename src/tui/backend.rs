@@ -11,14 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::case::CaseDetail;
+use crate::domain::manifest::Again;
+use crate::domain::notes::{LineNote, Notes};
 use crate::domain::submission::LogFormat;
 use crate::domain::{
-    Badge, CaseId, CaseResult, Cause, EngineKind, Record, RunId, Source, Stage, Standing, Subject,
-    Suite, SuiteChoice, Task, Verdict, Work,
+    Badge, CaseId, CaseResult, Cause, EngineChoice, EngineKind, GradedCase, Record, RunId, Source,
+    Stage, Standing, Subject, Suite, SuiteChoice, Task, Verdict, Work,
 };
+
+use crate::report::acceptance::Matrix;
 
 use super::agent_offer::{AgentOffer, AgentRequest};
 use super::gpu_view::GpuView;
+use super::panes::tasks::status::TaskStanding;
 
 /// Why a request could not be met: one or two sentences that name the place and the mend.
 /// May quote untrusted text.
@@ -143,6 +148,10 @@ pub enum LogKey {
     Run { run: RunId },
     /// When the pieces of [`LogKey::Run`] came: lines of `milliseconds bytes`.
     Times { run: RunId },
+    /// The log of an earlier agent in the same run, whose time began anew: `agent.<attempt>.log`.
+    Attempt { run: RunId, attempt: u32 },
+    /// When its pieces came.
+    AttemptTimes { run: RunId, attempt: u32 },
     /// What else an agent's programs wrote: `output/agent-<name>.log`.
     Beside { run: RunId, name: String },
     /// What a suite's processes printed: `output/<subject>-<suite>-<rank>.log`.
@@ -152,6 +161,20 @@ pub enum LogKey {
         suite: Suite,
         rank: u32,
     },
+}
+
+impl LogKey {
+    /// Where it is noted when its pieces came.
+    pub fn times(&self) -> Option<LogKey> {
+        match self {
+            LogKey::Run { run } => Some(LogKey::Times { run: run.clone() }),
+            LogKey::Attempt { run, attempt } => Some(LogKey::AttemptTimes {
+                run: run.clone(),
+                attempt: *attempt,
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// Raw bytes of a [`LogKey`].
@@ -185,6 +208,8 @@ pub struct FileChange {
     pub added: usize,
     pub deleted: usize,
     pub binary: bool,
+    /// Modes of both sides, where they differ.
+    pub modes: Option<[u32; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -215,6 +240,27 @@ pub struct GradeRequest {
     pub only: Vec<CaseId>,
     /// The run whose cases are run again.
     pub parent: Option<RunId>,
+    pub engine: EngineChoice,
+}
+
+/// A shell in a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellCommand {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    /// What reproduces the case, to be copied.
+    pub line: String,
+}
+
+/// What of a task is to be verified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerifyRequest {
+    pub task: String,
+    /// Of gold.
+    pub runs: u32,
+    /// Cells that run again though they are known.
+    pub again: Vec<Again>,
+    pub engine: EngineChoice,
 }
 
 /// Something in the store or the catalog changed.
@@ -246,6 +292,9 @@ pub trait Backend: Send + Sync + 'static {
 
     fn tasks(&self) -> Answer<TaskList>;
 
+    /// How the judges of all tasks stand: reads their folders.
+    fn standings(&self) -> Answer<BTreeMap<String, TaskStanding>>;
+
     /// All runs of the home, in any order.
     fn runs(&self) -> Answer<Vec<RunSummary>>;
 
@@ -258,6 +307,16 @@ pub trait Backend: Send + Sync + 'static {
     /// Gold's outcomes on record under a calibration key, for a run that did not run gold itself.
     fn calibration(&self, key: &str) -> Answer<Vec<(Suite, CaseResult)>>;
 
+    /// What verify runs of a task found, and what is known of one that goes on; `runs`: the
+    /// task's verify runs, newest first.
+    fn acceptance(&self, task: &str, runs: &[RunId]) -> Answer<Box<Matrix>>;
+
+    /// The long story of a case in a cell, by the cell's key; `None`: nothing was kept.
+    fn cell_detail(&self, key: &str, case: &CaseId) -> Answer<Option<CaseDetail>>;
+
+    /// Starts a run that verifies a task.
+    fn verify(&self, request: &VerifyRequest) -> Answer<RunId>;
+
     /// Writes a run directory and starts its worker.
     fn grade(&self, request: &GradeRequest) -> Answer<RunId>;
 
@@ -269,14 +328,30 @@ pub trait Backend: Send + Sync + 'static {
 
     fn cancel(&self, run: &RunId) -> Answer<()>;
 
+    /// How `infradev shell` is started with these words.
+    fn shell(&self, words: &[String]) -> ShellCommand;
+
     /// The files that differ between two solutions of a task, in the order of their paths.
     fn changes(&self, task: &str, left: &Source, right: &Source) -> Answer<Vec<FileChange>>;
 
     /// One file of a solution's tree; `None`: not there.
     fn file(&self, task: &str, source: &Source, path: &str) -> Answer<Option<Vec<u8>>>;
 
+    /// Several files of a solution's tree, in the order of their paths; `None`: not there.
+    fn files(&self, task: &str, source: &Source, paths: &[String]) -> Answer<Vec<Option<Vec<u8>>>>;
+
+    /// What reviewers wrote beside lines, kept with a run.
+    fn notes(&self, run: &RunId) -> Answer<Notes>;
+
+    /// Keeps a note in place of the one on its line, an empty one in place of none; answers with
+    /// all of the run's. Who wrote it is not for the caller to say.
+    fn keep_note(&self, run: &RunId, note: &LineNote) -> Answer<Notes>;
+
     /// One file of a suite's tree, by its path in the work tree; `None`: not there.
     fn test_file(&self, task: &str, suite: Suite, path: &str) -> Answer<Option<Vec<u8>>>;
+
+    /// The cases that a run's verdict rests on; none of a run without one.
+    fn outcomes(&self, run: &RunId) -> Answer<Vec<GradedCase>>;
 
     /// The long story of a finished case; `None`: nothing was kept.
     fn case_detail(

@@ -15,6 +15,10 @@ pub enum Depth {
 pub struct Caps {
     pub depth: Depth,
     pub unicode: bool,
+    /// The mouse may be taken without being asked for: not from a multiplexer, which has uses for
+    /// it, nor over a network.
+    pub mouse: bool,
+    pub tmux: bool,
 }
 
 impl Caps {
@@ -44,7 +48,13 @@ impl Caps {
             .to_ascii_lowercase();
         // no locale at all is the rule in containers, where the terminal outside speaks UTF-8
         let unicode = locale.is_empty() || locale.contains("utf-8") || locale.contains("utf8");
-        Self { depth, unicode }
+        let far = ["SSH_CONNECTION", "SSH_TTY", "TMUX", "STY"];
+        Self {
+            depth,
+            unicode,
+            mouse: term != "dumb" && far.into_iter().all(|name| get(name).is_none()),
+            tmux: get("TMUX").is_some(),
+        }
     }
 }
 
@@ -74,6 +84,14 @@ mod tests {
         );
         // an empty NO_COLOR means nothing
         assert_eq!(caps(&[truecolor, ("NO_COLOR", "")]).depth, Depth::True);
+    }
+
+    #[test]
+    fn the_mouse_is_not_taken_from_a_multiplexer_or_over_a_network() {
+        assert!(caps(&[("TERM", "xterm")]).mouse);
+        for name in ["TMUX", "STY", "SSH_TTY", "SSH_CONNECTION"] {
+            assert!(!caps(&[("TERM", "xterm"), (name, "x")]).mouse, "{name}");
+        }
     }
 
     #[test]

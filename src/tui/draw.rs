@@ -5,8 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
-use super::action::{Action, TABLE};
-use super::layout::{self, LayoutKind, PaneKind, SizeClass};
+use crate::domain::EngineChoice;
+
+use super::hints::{self, Hint};
+use super::layout::{self, PaneKind, SizeClass};
 use super::overlays::{self, Overlay};
 use super::panes;
 use super::state::{App, Toast};
@@ -17,20 +19,19 @@ use super::widgets::{Canvas, figures};
 pub fn draw(app: &App, buf: &mut Buffer) {
     let area = buf.area;
     if layout::size_class(area.width, area.height) == SizeClass::TooSmall {
-        let words = format!("terminal too small ({}x{})", area.width, area.height);
-        Canvas::new(app, buf, area).put(0, &Line::from(words));
+        let words = format!(
+            "too small ({}x{}; 40x10 is needed)",
+            area.width, area.height
+        );
+        let rows = text::wrap(&words, area.width.into(), area.height.into());
+        let mut canvas = Canvas::new(app, buf, area);
+        for (at, row) in rows.into_iter().enumerate() {
+            canvas.put(at, &Line::from(row));
+        }
         return;
     }
     // a buffer of another size than the state's is drawn as that size
-    let plan = layout::plan(
-        area,
-        layout::Wish {
-            layout: app.layout,
-            focus: app.focus,
-            beside: app.beside,
-            zoom: app.zoom,
-        },
-    );
+    let plan = layout::plan(area, app.wish());
     match plan.tabs {
         Some(tabs) => draw_tabs(&mut Canvas::new(app, buf, tabs)),
         None => draw_header(&mut Canvas::new(app, buf, plan.header)),
@@ -43,6 +44,9 @@ pub fn draw(app: &App, buf: &mut Buffer) {
             PaneKind::Diff => panes::diff::draw::draw(&mut canvas),
             PaneKind::Cases => panes::cases::draw::draw(&mut canvas),
             PaneKind::Gpu => panes::gpu::draw::draw(&mut canvas),
+            PaneKind::Acceptance => panes::acceptance::draw::draw(&mut canvas),
+            PaneKind::Claims => panes::claims::draw::draw(&mut canvas),
+            PaneKind::Cell => panes::cell::draw::draw(&mut canvas),
         }
     }
     if let Some(overlay) = &app.overlay {
@@ -52,77 +56,65 @@ pub fn draw(app: &App, buf: &mut Buffer) {
 }
 
 /// The clock runs only while a run lives: an idle screen writes nothing.
-fn clock(canvas: &Canvas<'_>) -> Vec<Span<'static>> {
-    let app = canvas.app;
+pub fn clock(app: &App) -> Vec<Span<'static>> {
     if !app.any_live() {
         return Vec::new();
     }
+    let style = |role| app.ui.theme.style(role);
     let live = app.runs.iter().filter(|run| run.status.live()).count();
+    let running = format!("{} {live} running", app.ui.glyphs.running);
+    let clock = figures::clock(app.now_s, app.ui.utc_offset_s);
     vec![
-        canvas.span(
-            Role::Running,
-            format!("{} {live} running", app.ui.glyphs.running),
-        ),
+        Span::styled(running, style(Role::Running)),
         Span::raw("  "),
-        canvas.span(Role::Text, figures::clock(app.now_s, app.ui.utc_offset_s)),
+        Span::styled(clock, style(Role::Text)),
     ]
+}
+
+fn put_hints(canvas: &mut Canvas<'_>, hints: Vec<Hint>) {
+    for hint in hints {
+        canvas.put_at(0, hint.column, &Line::from(hint.spans));
+    }
 }
 
 fn draw_header(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
-    let mut left = vec![
-        Span::raw(" "),
-        canvas.span(Role::Title, "infradev"),
-        Span::raw("  "),
-    ];
-    for kind in LayoutKind::ALL {
-        left.push(Span::raw(" "));
-        left.push(canvas.span(Role::Key, kind.key()));
-        let role = if kind == app.layout {
-            Role::Strong
-        } else {
-            Role::Dim
-        };
-        left.push(canvas.span(role, format!(" {}", kind.name())));
-        left.push(Span::raw(" "));
-    }
-    let left = Line::from(left);
-    let mut right = clock(canvas);
+    let hints = hints::layouts(app);
+    let used = hints.last().map_or(0, |last| last.column + last.width());
+    let mut right = clock(app);
     let room = canvas
         .width()
-        .saturating_sub(left.width() + Line::from(right.clone()).width() + 5);
+        .saturating_sub(used + Line::from(right.clone()).width() + 6);
     if room > 8 {
-        let label = text::cut(&app.ui.label, room, app.ui.glyphs.ellipsis);
+        let label = match app.engine {
+            EngineChoice::Auto => app.ui.label.clone(),
+            engine => format!("engine {} · {}", engine.name(), app.ui.label),
+        };
+        let label = text::cut(&label, room, app.ui.glyphs.ellipsis);
         let mut all = vec![canvas.dim(label), Span::raw("   ")];
         all.append(&mut right);
         right = all;
     }
     right.push(Span::raw(" "));
-    canvas.put(0, &left);
+    let name = Line::from(canvas.span(Role::Title, "infradev"));
+    canvas.put_at(0, 1, &name);
+    put_hints(canvas, hints);
     canvas.put_right(0, &Line::from(right));
 }
 
 fn draw_tabs(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
-    let mut left = vec![Span::raw(" ")];
-    for kind in PaneKind::ALL {
-        left.push(canvas.span(Role::Key, kind.number().to_string()));
-        let style = if kind == app.focus {
-            canvas.style(Role::Selection)
-        } else {
-            canvas.style(Role::Dim)
-        };
-        left.push(Span::styled(format!(" {} ", kind.name()), style));
-        left.push(Span::raw(" "));
-    }
-    let left = Line::from(left);
-    let mut right = clock(canvas);
+    let hints = hints::tab_bar(app, canvas.width());
+    let used = hints
+        .last()
+        .map_or(0, |last| last.column + last.width() + 1);
+    let mut right = clock(app);
     right.push(Span::raw(" "));
     let right = Line::from(right);
-    if left.width() + right.width() < canvas.width() {
+    if used + right.width() < canvas.width() {
         canvas.put_right(0, &right);
     }
-    canvas.put(0, &left);
+    put_hints(canvas, hints);
 }
 
 /// What is possible here, or what was just said.
@@ -141,7 +133,14 @@ fn draw_footer(app: &App, buf: &mut Buffer, footer: Rect) {
         }
         // its keys stand in it
         Some(_) => {}
-        None => draw_hints(&mut canvas),
+        None => {
+            let hints = hints::footer(app, canvas.width());
+            if let Some(typed) = hints::chord(app) {
+                let line = Line::from(canvas.span(Role::Notice, typed));
+                canvas.put_at(0, 1, &line);
+            }
+            put_hints(&mut canvas, hints);
+        }
     }
 }
 
@@ -162,38 +161,4 @@ fn draw_toast(app: &App, toast: &Toast, buf: &mut Buffer, footer: Rect) {
     for (at, line) in rows.iter().enumerate() {
         canvas.put_at(at, 1, line);
     }
-}
-
-fn draw_hints(canvas: &mut Canvas<'_>) {
-    let app = canvas.app;
-    let tail: Vec<Span<'static>> = [Action::Help, Action::Quit]
-        .into_iter()
-        .filter_map(super::action::entry)
-        .flat_map(|entry| {
-            let mut spans = canvas.hint(entry.keys[0], entry.hint.unwrap_or(entry.name));
-            spans.push(Span::raw("  "));
-            spans
-        })
-        .collect();
-    let tail = Line::from(tail);
-    let mut left = vec![Span::raw(" ")];
-    let mut used = 1;
-    for entry in TABLE {
-        let Some(hint) = entry.hint else { continue };
-        if !entry.reaches(app.focus)
-            || matches!(entry.action, Action::Help | Action::Quit)
-            || (entry.possible)(app).is_err()
-        {
-            continue;
-        }
-        let wide = text::width(entry.keys[0]) + text::width(hint) + 3;
-        if used + wide + tail.width() > canvas.width() {
-            break;
-        }
-        used += wide;
-        left.extend(canvas.hint(entry.keys[0], hint));
-        left.push(Span::raw("  "));
-    }
-    canvas.put(0, &Line::from(left));
-    canvas.put_right(0, &tail);
 }

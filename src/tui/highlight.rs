@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::theme::Role;
 
@@ -29,6 +29,8 @@ pub struct Wanted {
     pub side: usize,
     pub path: String,
     pub text: std::sync::Arc<Vec<u8>>,
+    /// Index of the line that is seen first: its surroundings come before all else.
+    pub first: usize,
 }
 
 /// Colours of some lines.
@@ -60,6 +62,9 @@ pub fn highlight(wanted: &Wanted, newest: &AtomicU64, mut send: impl FnMut(Piece
     else {
         return;
     };
+    if wanted.first >= PIECE {
+        send(surroundings(wanted, set, syntax));
+    }
     let table = table();
     let mut state = ParseState::new(syntax);
     let mut stack = ScopeStack::new();
@@ -95,6 +100,41 @@ pub fn highlight(wanted: &Wanted, newest: &AtomicU64, mut send: impl FnMut(Piece
             from,
             lines,
         });
+    }
+}
+
+/// Colours of the lines around the one that is seen first, as if the file began a little before
+/// them, where nothing is indented. The pass over the whole file mends what that gets wrong.
+fn surroundings(wanted: &Wanted, set: &SyntaxSet, syntax: &SyntaxReference) -> Piece {
+    let lines: Vec<&[u8]> = wanted
+        .text
+        .split_inclusive(|b| *b == b'\n')
+        .take(wanted.first + PIECE / 2)
+        .collect();
+    let earliest = wanted.first.saturating_sub(PIECE);
+    let flat = |line: &[u8]| {
+        line.first()
+            .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'@')
+    };
+    let from = (earliest..wanted.first)
+        .find(|at| lines.get(*at).is_some_and(|line| flat(line)))
+        .unwrap_or(earliest);
+    let mut state = ParseState::new(syntax);
+    let mut stack = ScopeStack::new();
+    let colours = lines
+        .iter()
+        .skip(from)
+        .map(|raw| match std::str::from_utf8(raw) {
+            Ok(line) if line.len() <= LONGEST_LINE => {
+                parse(line, &mut state, &mut stack, set, table())
+            }
+            _ => Vec::new(),
+        });
+    Piece {
+        ticket: wanted.ticket,
+        side: wanted.side,
+        from,
+        lines: colours.collect(),
     }
 }
 
@@ -189,6 +229,7 @@ mod tests {
             side: 0,
             path: path.into(),
             text: std::sync::Arc::new(text.as_bytes().to_vec()),
+            first: 0,
         };
         let mut lines = Vec::new();
         highlight(&wanted, &AtomicU64::new(newest), |piece| {
@@ -208,6 +249,29 @@ mod tests {
         assert_eq!(lines[449].first().map(|c| c.2), Some(Role::Str));
         let last: Vec<Role> = lines[452].iter().map(|c| c.2).collect();
         assert_eq!(last, [Role::Keyword, Role::Number, Role::Comment]);
+    }
+
+    #[test]
+    fn what_is_seen_comes_first_and_the_whole_file_after_it() {
+        let text = "def f():\n    return 1\n\n".repeat(400);
+        let wanted = Wanted {
+            ticket: 1,
+            side: 0,
+            path: "a.py".into(),
+            text: std::sync::Arc::new(text.into_bytes()),
+            first: 1000,
+        };
+        let mut pieces = Vec::new();
+        highlight(&wanted, &AtomicU64::new(1), |piece| pieces.push(piece));
+        let first = &pieces[0];
+        assert!((800..=802).contains(&first.from));
+        assert_eq!(first.from + first.lines.len(), 1100);
+        // it says what the pass over the whole file says of the same lines
+        let whole: Vec<&Vec<Colour>> = pieces[1..].iter().flat_map(|p| &p.lines).collect();
+        assert_eq!(whole.len(), 1200);
+        for (at, line) in first.lines.iter().enumerate() {
+            assert_eq!(whole[first.from + at], line);
+        }
     }
 
     #[test]

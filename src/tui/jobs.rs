@@ -10,29 +10,37 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
-use crate::domain::{RunId, Suite};
+use crate::domain::{CaseId, RunId, Source, Suite};
 
 use super::backend::{Answer, Backend, FilePair, LogKey};
 use super::effect::{Effect, LogWish};
 use super::highlight::highlight;
 use super::msg::{Excerpt, LogDelta, Msg};
 use super::panes::diff::state::DiffFile;
+use super::panes::{cell, diff};
 use super::reading::{Reading, read_on};
 
 /// Source lines shown on each side of a frame.
 const AROUND: u32 = 3;
+/// Source lines of a function at most.
+const FUNCTION: u32 = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Lane {
     Tasks,
     Runs,
+    Standings,
     Run(RunId),
     Journal(RunId),
     Changes,
     File,
     Detail,
     Excerpt,
+    Outcomes,
     Agents,
+    Acceptance,
+    CellDetail,
+    Source,
     AgentLog,
     Outputs,
     Log,
@@ -42,13 +50,18 @@ fn lane(effect: &Effect) -> Option<Lane> {
     Some(match effect {
         Effect::LoadTasks => Lane::Tasks,
         Effect::LoadRuns => Lane::Runs,
+        Effect::LoadStandings => Lane::Standings,
         Effect::LoadRun(run) => Lane::Run(run.clone()),
         Effect::LoadJournal { run, .. } => Lane::Journal(run.clone()),
         Effect::LoadChanges(_) => Lane::Changes,
-        Effect::LoadFile { .. } => Lane::File,
+        Effect::LoadFile { .. } | Effect::ShowPart { .. } => Lane::File,
         Effect::LoadDetail { .. } => Lane::Detail,
         Effect::LoadExcerpt { .. } => Lane::Excerpt,
+        Effect::LoadOutcomes(_) => Lane::Outcomes,
         Effect::LoadAgents(_) => Lane::Agents,
+        Effect::LoadAcceptance { .. } => Lane::Acceptance,
+        Effect::LoadCellDetail { .. } => Lane::CellDetail,
+        Effect::LoadSource { .. } => Lane::Source,
         Effect::FindAgentLog(_) => Lane::AgentLog,
         Effect::LoadOutputs(_) => Lane::Outputs,
         Effect::ReadLog(_) => Lane::Log,
@@ -68,8 +81,8 @@ pub struct Jobs {
     answers: mpsc::UnboundedSender<(Option<LaneId>, Msg)>,
     /// Lanes with a request under way, and the one that waits.
     busy: HashMap<Lane, Option<Effect>>,
-    /// Ticket of the file whose colours are still wanted.
-    newest: Arc<AtomicU64>,
+    /// Tickets of the files whose colours are still wanted: the diff's, a cell's.
+    newest: [Arc<AtomicU64>; 2],
 }
 
 /// Names the lane that a finished request leaves free.
@@ -88,7 +101,7 @@ impl Jobs {
             },
             answers,
             busy: HashMap::new(),
-            newest: Arc::default(),
+            newest: Default::default(),
         };
         (jobs, receiver)
     }
@@ -96,7 +109,12 @@ impl Jobs {
     /// Starts a request, or lets it wait for its lane.
     pub fn start(&mut self, effect: Effect) {
         if let Effect::Highlight(wanted) = effect {
-            let newest = Arc::clone(&self.newest);
+            let [diff, cell] = &self.newest;
+            let newest = Arc::clone(if wanted.side == cell::state::SIDE {
+                cell
+            } else {
+                diff
+            });
             newest.store(wanted.ticket, Ordering::Relaxed);
             let answers = self.answers.clone();
             tokio::task::spawn_blocking(move || {
@@ -142,6 +160,7 @@ impl Shared {
         match effect {
             Effect::LoadTasks => Msg::Tasks(backend.tasks()),
             Effect::LoadRuns => Msg::Runs(backend.runs()),
+            Effect::LoadStandings => Msg::Standings(backend.standings()),
             Effect::LoadRun(run) => {
                 let answer = backend.run(&run);
                 Msg::Run(run, answer)
@@ -170,20 +189,40 @@ impl Shared {
                 Msg::Cancelled(run, answer)
             }
             Effect::LoadChanges(comparison) => {
-                let answer = backend.changes(&comparison.task, &comparison.left, &comparison.right);
+                let answer = diff::load::list(backend, &comparison);
                 Msg::Changes(comparison, answer)
+            }
+            Effect::ShowPart {
+                comparison,
+                trees,
+                entry,
+                options,
+            } => {
+                let file = DiffFile::of_part(&trees, &entry, options);
+                Msg::File(comparison, entry.key(), Ok(Box::new(file)))
+            }
+            Effect::LoadNotes(run) => {
+                let answer = backend.notes(&run);
+                Msg::Notes(run, answer)
+            }
+            Effect::KeepNote(run, note) => {
+                let answer = backend.keep_note(&run, &note);
+                Msg::Notes(run, answer)
             }
             Effect::LoadFile {
                 comparison,
                 path,
                 old_path,
+                modes,
+                options,
             } => {
                 let left_path = old_path.as_deref().unwrap_or(&path);
                 let answer = backend
                     .file(&comparison.task, &comparison.left, left_path)
                     .and_then(|left| {
                         let right = backend.file(&comparison.task, &comparison.right, &path)?;
-                        Ok(Box::new(DiffFile::new(FilePair { left, right })))
+                        let pair = FilePair { left, right };
+                        Ok(Box::new(DiffFile::with(pair, options, modes)))
                     });
                 Msg::File(comparison, path, answer)
             }
@@ -197,15 +236,42 @@ impl Shared {
                 Msg::Detail(run, suite, result.id, answer)
             }
             Effect::LoadExcerpt {
-                comparison,
+                task,
+                tree,
                 suite,
                 case,
                 frame,
                 path,
                 line,
             } => {
-                let answer = self.excerpt(&comparison, suite, &path, line);
+                let answer = self.excerpt((&task, &tree), suite, &case, &path, line);
                 Msg::Excerpt(case, frame, answer)
+            }
+            Effect::LoadOutcomes(runs) => {
+                let cases = |run: &RunId| backend.outcomes(run);
+                let all = runs.into_iter().map(|run| (cases(&run), run));
+                Msg::Outcomes(all.map(|(cases, run)| (run, cases)).collect())
+            }
+            Effect::LoadAcceptance { task, runs } => {
+                let answer = backend.acceptance(&task, &runs);
+                Msg::Acceptance(task, answer)
+            }
+            Effect::LoadCellDetail { key, case } => {
+                let answer = backend.cell_detail(&key, &case);
+                Msg::CellDetail(key, case, answer)
+            }
+            Effect::LoadSource {
+                task,
+                suite,
+                tree,
+                path,
+            } => {
+                let answer = self.source(&task, suite, &tree, &path);
+                Msg::Source(path, answer)
+            }
+            Effect::Verify(request) => {
+                let answer = backend.verify(&request);
+                Msg::VerifyStarted(request, answer)
             }
             Effect::FindAgentLog(key) => {
                 let answer = backend.agent_log(&key);
@@ -219,39 +285,70 @@ impl Shared {
                 let answer = self.read_log(&wish);
                 Msg::Log(wish.key, answer)
             }
+            Effect::ScanLog => Msg::ScanLog,
             // the loop's own
-            Effect::Highlight(_) | Effect::Repaint | Effect::Suspend | Effect::Quit => Msg::Tick,
+            Effect::Highlight(_)
+            | Effect::Edit(_)
+            | Effect::Shell(_)
+            | Effect::TellShell(_)
+            | Effect::Repaint
+            | Effect::Copy(_)
+            | Effect::Save { .. }
+            | Effect::Suspend
+            | Effect::Quit => Msg::Tick,
+        }
+    }
+
+    /// Tests first: their files may stand in the patched tree as well, and are replaced.
+    fn source(
+        &self,
+        task: &str,
+        suite: Suite,
+        tree: &Source,
+        path: &str,
+    ) -> Answer<Option<Vec<u8>>> {
+        match self.backend.test_file(task, suite, path)? {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self.backend.file(task, tree, path),
         }
     }
 
     fn excerpt(
         &self,
-        comparison: &super::state::Comparison,
+        (task, tree): (&str, &Source),
         suite: Suite,
+        case: &CaseId,
         path: &str,
         line: u32,
     ) -> Answer<Option<Excerpt>> {
-        // tests first: their files may stand in the submission's tree as well, and are replaced
-        let bytes = match self.backend.test_file(&comparison.task, suite, path)? {
-            Some(bytes) => Some(bytes),
-            None => self
-                .backend
-                .file(&comparison.task, &comparison.right, path)?,
-        };
-        Ok(bytes.map(|bytes| {
-            let from = line.saturating_sub(AROUND).max(1);
+        let bytes = self.source(task, suite, tree, path)?;
+        Ok(bytes.and_then(|bytes| {
+            let (from, count) = if line > 0 {
+                let from = line.saturating_sub(AROUND).max(1);
+                (from, (line + AROUND + 1).saturating_sub(from))
+            } else {
+                let text = cell::state::SourceText::new(path.to_owned(), bytes.clone());
+                let name = case.function().rsplit("::").next()?;
+                (u32::try_from(text.definition(name)?).ok()?, FUNCTION)
+            };
             let text = String::from_utf8_lossy(&bytes);
-            let lines = text
-                .lines()
-                .skip(from as usize - 1)
-                .take((line + AROUND + 1).saturating_sub(from) as usize)
-                .map(str::to_owned)
-                .collect();
-            Excerpt {
+            let lines: Vec<&str> = text.lines().skip(from as usize - 1).collect();
+            let mut lines = lines.get(..count as usize).unwrap_or(&lines).to_vec();
+            if line == 0 {
+                // up to what stands no deeper than the function itself
+                let depth = |l: &str| l.len() - l.trim_start().len();
+                let own = lines.first().map_or(0, |l| depth(l));
+                let next = |l: &&str| {
+                    !l.trim().is_empty() && depth(l) <= own && !l.trim().starts_with(')')
+                };
+                let end = lines.iter().skip(1).position(next);
+                lines.truncate(end.map_or(lines.len(), |end| end + 1));
+            }
+            Some(Excerpt {
                 path: path.to_owned(),
                 from,
-                lines,
-            }
+                lines: lines.into_iter().map(str::to_owned).collect(),
+            })
         }))
     }
 

@@ -4,22 +4,35 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::domain::{CaseId, CaseResult, Record, RunId, Source, Subject, Suite, Task};
+use ratatui::layout::Rect;
+
+use crate::domain::{
+    CaseId, CaseResult, EngineChoice, Record, RunId, Source, Subject, Suite, Task, Work,
+};
 
 use crate::domain::run_state::RunState;
 
 use super::agent_offer::AgentRequest;
 use super::backend::{JournalChunk, RunStatus, RunSummary, TaskProblem};
 use super::caps::{Caps, Depth};
+use super::config::Config;
 use super::effect::Effect;
 use super::glyphs::{ASCII, Glyphs, UNICODE};
-use super::layout::{self, LayoutKind, PaneKind, Plan, Wish};
+use super::keymap::{Key, Keymap};
+use super::layout::{self, LayoutKind, PaneKind, Plan, Sizes, Wish};
+use super::moment::TimeCursor;
 use super::overlays::Overlay;
+use super::panes::acceptance::AcceptanceState;
 use super::panes::cases::CasesState;
+use super::panes::cell::CellState;
+use super::panes::claims::ClaimsState;
 use super::panes::diff::DiffState;
+use super::panes::diff::entries::By;
 use super::panes::gpu::GpuState;
 use super::panes::log::LogState;
 use super::panes::tasks::TasksState;
+use super::panes::tasks::bulk::Bulk;
+use super::panes::tasks::status::TaskStanding;
 use super::theme::Theme;
 
 /// How long the sampler goes on after the last key.
@@ -31,6 +44,22 @@ pub struct Comparison {
     pub task: String,
     pub left: Source,
     pub right: Source,
+    /// What is selected; it may stand aside.
+    pub subject: Source,
+    pub by: By,
+}
+
+impl Comparison {
+    /// The two changes of base whose touch is marked; `None`: there is only one.
+    pub fn marked(&self) -> Option<[&Source; 2]> {
+        let pair = match (&self.left, &self.right) {
+            (Source::Base, Source::Gold) => [&self.right, &self.subject],
+            (Source::Base, right) => [&Source::Gold, right],
+            (left, right) => [left, right],
+        };
+        let two = pair[0] != pair[1] && !pair.contains(&&Source::Base);
+        two.then_some(pair)
+    }
 }
 
 /// What the panes look at, as the tree's selection says.
@@ -135,6 +164,9 @@ impl OpenRun {
 #[derive(Clone, Debug)]
 pub struct Ui {
     pub theme: Theme,
+    /// All there are, at the terminal's depth.
+    pub themes: Vec<Theme>,
+    pub keymap: Keymap,
     pub glyphs: Glyphs,
     pub depth: Depth,
     /// Seconds east of Greenwich, for times of day.
@@ -144,12 +176,14 @@ pub struct Ui {
 }
 
 impl Ui {
-    pub fn new(theme: Theme, caps: Caps, utc_offset_s: i32, label: String) -> Self {
+    pub fn new(config: Config, theme: Theme, caps: Caps, label: String) -> Self {
         Self {
             theme,
+            themes: config.themes,
+            keymap: config.keymap,
             glyphs: if caps.unicode { UNICODE } else { ASCII },
             depth: caps.depth,
-            utc_offset_s,
+            utc_offset_s: 0,
             label,
         }
     }
@@ -178,6 +212,15 @@ pub struct App {
     /// The pane shown beside the tasks while they have the focus.
     pub beside: PaneKind,
     pub zoom: bool,
+    /// How the user shared out the screen, by layout.
+    pub sizes: [Sizes; 3],
+    /// The mouse is ours, not the terminal's.
+    pub mouse: bool,
+    /// The user said so.
+    pub mouse_chosen: bool,
+    pub theme_chosen: bool,
+    /// The beginning of a chord.
+    pub chord: Vec<Key>,
 
     pub tasks_loaded: bool,
     pub tasks: Vec<Arc<Task>>,
@@ -188,6 +231,10 @@ pub struct App {
     pub runs: Vec<RunSummary>,
     pub runs_loaded: bool,
 
+    /// By task: how its judge stands.
+    pub standings: BTreeMap<String, TaskStanding>,
+    pub bulk: Bulk,
+
     pub target: Target,
     pub open: Option<OpenRun>,
     /// The newest rerun of cases of the open run.
@@ -195,11 +242,18 @@ pub struct App {
 
     pub tree: TasksState,
     pub log: LogState,
+    /// The moment that the log's cursor stands on.
+    pub time: TimeCursor,
     pub diff: DiffState,
     pub cases: CasesState,
     pub gpu: GpuState,
+    pub acceptance: AcceptanceState,
+    pub claims: ClaimsState,
+    pub cell: CellState,
 
     pub overlay: Option<Overlay>,
+    /// Where new runs run.
+    pub engine: EngineChoice,
     /// The agent that was started last.
     pub last_agent: Option<AgentRequest>,
     pub toast: Option<Toast>,
@@ -221,21 +275,33 @@ impl App {
             focus: PaneKind::Tasks,
             beside: PaneKind::Diff,
             zoom: false,
+            sizes: [Sizes::default(); 3],
+            mouse: false,
+            mouse_chosen: false,
+            theme_chosen: false,
+            chord: Vec::new(),
             tasks_loaded: false,
             tasks: Vec::new(),
             problems: Vec::new(),
             missing: BTreeMap::new(),
             runs: Vec::new(),
             runs_loaded: false,
+            standings: BTreeMap::new(),
+            bulk: Bulk::default(),
             target: Target::default(),
             open: None,
             rerun: None,
             tree: TasksState::default(),
             log: LogState::default(),
+            time: TimeCursor::default(),
             diff: DiffState::default(),
             cases: CasesState::default(),
             gpu: GpuState::default(),
+            acceptance: AcceptanceState::default(),
+            claims: ClaimsState::default(),
+            cell: CellState::default(),
             overlay: None,
+            engine: EngineChoice::default(),
             last_agent: None,
             toast: None,
             dirty: true,
@@ -248,17 +314,36 @@ impl App {
         vec![Effect::LoadTasks, Effect::LoadRuns]
     }
 
+    /// What the layout is made of.
+    pub fn wish(&self) -> Wish {
+        Wish {
+            layout: self.layout,
+            focus: self.focus,
+            beside: self.beside,
+            zoom: self.zoom,
+            matrix: self.acceptance.rows_wanted(),
+            gpus: self.gpu.rows_wanted(),
+            sizes: self.sizes[self.layout as usize],
+        }
+    }
+
+    /// The whole screen.
+    pub fn area(&self) -> Rect {
+        Rect::new(0, 0, self.size.0, self.size.1)
+    }
+
     pub fn plan(&self) -> Plan {
-        let (width, height) = self.size;
-        layout::plan(
-            ratatui::layout::Rect::new(0, 0, width, height),
-            Wish {
-                layout: self.layout,
-                focus: self.focus,
-                beside: self.beside,
-                zoom: self.zoom,
-            },
-        )
+        layout::plan(self.area(), self.wish())
+    }
+
+    /// Whether text that is pasted has somewhere to go.
+    pub fn wants_paste(&self) -> bool {
+        match &self.overlay {
+            Some(Overlay::Prompt(_) | Overlay::Palette(_)) => true,
+            Some(Overlay::Agents(chooser)) => chooser.typing.is_some(),
+            Some(Overlay::Help(help)) => help.typing,
+            Some(Overlay::ConfirmCancel { .. } | Overlay::Pick(_)) | None => false,
+        }
     }
 
     /// Marks the screen dirty where the pane is on it.
@@ -276,8 +361,21 @@ impl App {
         self.runs.iter().find(|summary| summary.id == *run)
     }
 
+    /// The verify run of the selected task that a worker holds.
+    pub fn live_verify(&self) -> Option<&RunSummary> {
+        let task = self.target.task.as_ref()?;
+        self.runs.iter().find(|run| {
+            run.status.live() && run.task == *task && matches!(run.work, Work::Verify { .. })
+        })
+    }
+
     /// The run that is shown, or its rerun, where a worker still holds it.
     pub fn live_run(&self) -> Option<&RunSummary> {
+        if self.focus.author()
+            && let Some(run) = self.live_verify()
+        {
+            return Some(run);
+        }
         [self.rerun.as_ref(), self.open.as_ref()]
             .into_iter()
             .flatten()
@@ -295,21 +393,24 @@ impl App {
             && layout::size_class(self.size.0, self.size.1) != layout::SizeClass::TooSmall
     }
 
-    /// Whether GPUs and the machine should be sampled now.
+    /// Whether GPUs and the machine should be sampled now: while a run lives or GPUs are looked at,
+    /// else for a while after a key.
     pub fn wants_samples(&self) -> bool {
-        self.any_live() || self.now_s - self.last_key_s < SAMPLER_IDLE_S
+        let gpus = self
+            .gpu
+            .view
+            .as_ref()
+            .is_some_and(|view| !view.gpus.is_empty());
+        self.any_live()
+            || (gpus && self.focus == PaneKind::Gpu)
+            || self.now_s - self.last_key_s < SAMPLER_IDLE_S
     }
 
     /// The comparison that the diff pane shows, as far as one is selected.
     pub fn comparison(&self) -> Option<Comparison> {
-        let task = self.target.task.clone()?;
-        let right = self.target.source.clone()?;
-        let left = match (self.diff.against_base, &right) {
-            // gold against itself says nothing
-            (true, _) | (false, Source::Gold) => Source::Base,
-            (false, _) => Source::Gold,
-        };
-        Some(Comparison { task, left, right })
+        let task = self.target.task.as_deref()?;
+        let subject = self.target.source.as_ref()?;
+        Some(self.diff.wanted(task, subject))
     }
 
     pub fn ask(&mut self, effect: Effect) {
@@ -323,6 +424,12 @@ impl App {
             until_s: self.now_s + 5.0,
         });
         self.dirty = true;
+    }
+
+    /// As [`Self::complain`], in our own words with the keys of actions in them: `{cancel}`.
+    pub fn refuse(&mut self, words: &'static str) {
+        let words = self.ui.keymap.fill(words);
+        self.complain(words);
     }
 
     pub fn complain(&mut self, text: impl Into<String>) {

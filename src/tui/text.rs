@@ -5,6 +5,7 @@
 //! `<U+202E>`, tabs spaces up to the next stop.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -142,6 +143,51 @@ pub fn window(spans: Vec<Span<'static>>, skip: usize, columns: usize) -> Line<'s
     Line::from(out)
 }
 
+/// Lays a style over ranges of bytes of a line, widened to whole clusters: half of a letter with
+/// its accent is no letter.
+pub fn mark(
+    spans: Vec<Span<'static>>,
+    ranges: &[Range<usize>],
+    style: Style,
+) -> Vec<Span<'static>> {
+    if ranges.is_empty() {
+        return spans;
+    }
+    let whole: String = spans.iter().map(|span| span.content.as_ref()).collect();
+    let mut wide: Vec<Range<usize>> = Vec::new();
+    for (from, cluster) in whole.grapheme_indices(true) {
+        let until = from + cluster.len();
+        if !ranges.iter().any(|r| r.start < until && r.end > from) {
+            continue;
+        }
+        match wide.last_mut() {
+            Some(last) if last.end == from => last.end = until,
+            _ => wide.push(from..until),
+        }
+    }
+    let mut out = Vec::with_capacity(spans.len() + 2 * wide.len());
+    let mut from = 0;
+    for span in spans {
+        let until = from + span.content.len();
+        let mut at = from;
+        let mut push = |part: Range<usize>, style: Style| {
+            let text = whole.get(part).unwrap_or_default();
+            if !text.is_empty() {
+                out.push(Span::styled(text.to_owned(), style));
+            }
+        };
+        for range in wide.iter().filter(|r| r.start < until && r.end > from) {
+            let (start, end) = (range.start.max(from), range.end.min(until));
+            push(at..start, span.style);
+            push(start..end, span.style.patch(style));
+            at = end;
+        }
+        push(at..until, span.style);
+        from = until;
+    }
+    out
+}
+
 /// Safe text of at most `columns`, with `…` (or `>` in ASCII) where something was cut.
 pub fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
     let text = clean(text);
@@ -207,7 +253,16 @@ pub fn wrap(text: &str, columns: usize, limit: usize) -> Vec<String> {
         if rows.len() >= limit {
             break;
         }
-        wrap_line(&clean(line), columns, limit, &mut rows);
+        // no more of it is looked at than rows can hold, however long it is
+        let most = (limit - rows.len())
+            .saturating_mul(columns)
+            .saturating_mul(8);
+        let mut end = line.len().min(most.max(64));
+        while !line.is_char_boundary(end) {
+            end -= 1;
+        }
+        let part = line.get(..end).unwrap_or(line);
+        wrap_line(&clean(part), columns, limit, &mut rows);
     }
     if rows.is_empty() {
         rows.push(String::new());
@@ -297,6 +352,27 @@ mod tests {
         assert_eq!(line(0, 3), "a漢");
         assert_eq!(line(2, 3), " b\u{301}c");
         assert_eq!(line(9, 3), "");
+    }
+
+    #[test]
+    #[allow(clippy::single_range_in_vec_init)]
+    fn a_mark_begins_and_ends_between_clusters() {
+        let style = Style::default().add_modifier(ratatui::style::Modifier::BOLD);
+        let parts = |ranges: &[Range<usize>]| {
+            let line = vec![Span::raw("ae\u{301}"), Span::raw("o漢b")];
+            let marked = mark(line, ranges, style).into_iter();
+            let bold = |span: &Span<'_>| span.style == style;
+            marked
+                .filter(bold)
+                .map(|span| span.content.into_owned())
+                .collect::<Vec<_>>()
+        };
+        // the e alone, the accent alone, from the accent into the next span, half of a character
+        assert_eq!(parts(&[1..2]), ["e\u{301}"]);
+        assert_eq!(parts(&[2..4]), ["e\u{301}"]);
+        assert_eq!(parts(&[2..5]), ["e\u{301}", "o"]);
+        assert_eq!(parts(&[6..7]), ["漢"]);
+        assert!(parts(&[]).is_empty());
     }
 
     #[test]

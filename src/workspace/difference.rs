@@ -19,6 +19,8 @@ pub struct FileStat {
     pub added: usize,
     pub removed: usize,
     pub binary: bool,
+    /// Of both sides, where they differ.
+    pub modes: Option<[u32; 2]>,
 }
 
 impl Snapshot {
@@ -60,10 +62,14 @@ impl Snapshot {
                 added: 0,
                 removed: 0,
                 binary: false,
+                modes: None,
             };
+            let modes = [delta.old_file().mode(), delta.new_file().mode()].map(u32::from);
+            if change == Change::Modify && modes[0] != modes[1] {
+                stat.modes = Some(modes);
+            }
             if change == Change::Modify && delta.old_file().id() == delta.new_file().id() {
                 // libgit2 prints "Binary files differ" for a binary file whose mode alone changed
-                let modes = [delta.old_file().mode(), delta.new_file().mode()].map(u32::from);
                 mode_only(&mut found.patch, &stat.path, modes);
             } else if let Some(mut patch) = Patch::from_diff(&diff, index).map_err(git())? {
                 stat.binary = patch.delta().flags().is_binary();

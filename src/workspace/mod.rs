@@ -38,5 +38,5 @@ pub use repository::GIT_ENVIRONMENT;
 pub use restore::{Action, Restored, restore_configuration};
 pub use snapshot::Snapshot;
 pub use sources::{Sources, SourcesError};
-pub use suite::{Replaced, replace_suite};
+pub use suite::{Replaced, remove_suite, replace_suite, rewritten};
 pub use versions::Versions;

@@ -1,12 +1,12 @@
 //! Putting a suite in: a folder of the work tree is replaced as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use super::WorkspaceError;
-use super::walk::{Kind, content, list, walk};
+use super::walk::{Found, Kind, content, list, walk};
 
 /// What the submission had in the folder that is not gold's; paths relative to the work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,14 @@ pub struct Replaced {
     pub edits: Vec<PathBuf>,
     /// A symlink or a file stood where a folder belongs, on the way to the folder: removed.
     pub obstacles: Vec<PathBuf>,
+}
+
+impl Replaced {
+    pub fn extend(&mut self, more: Self) {
+        self.extras.extend(more.extras);
+        self.edits.extend(more.edits);
+        self.obstacles.extend(more.obstacles);
+    }
 }
 
 /// Replaces the folder `into` of the work tree by the tree `from`. Nothing of the submission is
@@ -50,6 +58,68 @@ pub fn replace_suite(work: &Path, into: &str, from: &Path) -> Result<Replaced, W
         }
     }
     Ok(replaced)
+}
+
+/// Removes the folder `into` of the work tree, whatever it is, as [`replace_suite`] does.
+pub fn remove_suite(work: &Path, into: &str) -> Result<Replaced, WorkspaceError> {
+    let path = inner_folder(into)?;
+    let mut replaced = Replaced::default();
+    let mut way = PathBuf::new();
+    for part in path.components() {
+        way.push(part);
+        match fs::symlink_metadata(work.join(&way)) {
+            Ok(meta) if meta.is_dir() => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(replaced),
+            // removed where it stands in the place of a folder
+            Ok(_) => break,
+            Err(e) => return Err(WorkspaceError::io(&work.join(&way))(e)),
+        }
+    }
+    clear_way(work, &path, &mut replaced)?;
+    let target = work.join(&path);
+    if target.is_dir() {
+        let nothing = BTreeMap::new();
+        compare(
+            &target,
+            Path::new(""),
+            &target,
+            &nothing,
+            &path,
+            &mut replaced,
+        )?;
+        fs::remove_dir_all(&target).map_err(WorkspaceError::io(&target))?;
+    }
+    Ok(replaced)
+}
+
+/// Files of the tree `from` that are no longer what [`replace_suite`] laid, by their paths in
+/// the work tree. Nothing is followed there, and what cannot be read any more was changed.
+pub fn rewritten(work: &Path, into: &str, from: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
+    let into = inner_folder(into)?;
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
+    let is_laid = |here: &Path, laid: &Path, kind| {
+        fs::symlink_metadata(here).is_ok_and(|m| m.is_file())
+            && same(here, laid, kind).unwrap_or(false)
+    };
+    let mut changed = Vec::new();
+    // of the tree's folders those that are still folders
+    let mut kept = BTreeSet::new();
+    if into.ancestors().all(|way| is_folder(&work.join(way))) {
+        kept.insert(PathBuf::new());
+    }
+    for Found { relative, kind } in walk(from)? {
+        let path = into.join(&relative);
+        let here = work.join(&path);
+        let reached = relative.parent().is_some_and(|p| kept.contains(p));
+        if kind == Kind::Folder {
+            if reached && is_folder(&here) {
+                kept.insert(relative);
+            }
+        } else if kind != Kind::Link && !(reached && is_laid(&here, &from.join(&relative), kind)) {
+            changed.push(path);
+        }
+    }
+    Ok(changed)
 }
 
 /// The folder as a relative path of plain names.

@@ -19,6 +19,7 @@ fn words<'a>() -> Words<'a> {
         out: Path::new("/agent/out"),
         install: Some(Path::new("/agent/install")),
         model: Some("openai/m"),
+        effort: None,
         replay: None,
     }
 }
@@ -131,6 +132,44 @@ fn words_are_replaced_once_and_shell_variables_stay() {
         let words = Words { prompt, ..words() };
         let error = words.command(&adapter.spec).unwrap_err().to_string();
         assert!(error.contains("argument 1"), "{error}");
+    }
+}
+
+#[test]
+fn an_effort_is_said_where_one_is_asked_for() {
+    let text = PLAIN.replace(
+        "\"{prompt}\"]",
+        "\"{effort}\", \"{prompt}\"]\neffort = [\"-c\", \"effort={effort}\"]\n[env.set]\nE = \"{effort}\"",
+    );
+    let (_dir, adapters) = written("mine", &text);
+    let spec = adapters.find("mine").unwrap().spec;
+    let prompt = words().prompt;
+    assert_eq!(words().command(&spec).unwrap(), ["tool", prompt]);
+    assert_eq!(words().variables(&spec).unwrap()["E"], "");
+    let high = Words {
+        effort: Some("high"),
+        ..words()
+    };
+    let command = high.command(&spec).unwrap();
+    assert_eq!(command, ["tool", "-c", "effort=high", prompt]);
+    assert_eq!(high.variables(&spec).unwrap()["E"], "high");
+    for (wrong, said) in [
+        (text.replace("\"{effort}\", ", ""), "stands nowhere"),
+        (
+            text.replace("\"{effort}\", ", "\"-e{effort}\", "),
+            "stands for the arguments",
+        ),
+        (
+            PLAIN.replace("\"{prompt}\"", "\"{effort}\", \"{prompt}\""),
+            "stands for nothing",
+        ),
+    ] {
+        let (_dir, adapters) = written("mine", &wrong);
+        let error = adapters.find("mine").unwrap_err().to_string();
+        assert!(
+            error.contains(said) && error.contains("mine.toml:"),
+            "{error}"
+        );
     }
 }
 

@@ -98,8 +98,11 @@ fn mini_swe_agent_solves_a_bundled_task_in_a_container() {
     let args = [
         "--engine",
         "docker",
+        // one that is known to take an effort
         "--model",
-        "openai/scripted",
+        "openai/o4-mini",
+        "--effort",
+        "high",
         "--limit",
         "10m",
     ];
@@ -123,6 +126,9 @@ fn mini_swe_agent_solves_a_bundled_task_in_a_container() {
     );
     let asked = server.asked.lock().unwrap();
     assert_eq!(asked.len(), 4, "{asked:#?}");
+    for (at, request) in asked.iter().enumerate() {
+        assert_eq!(request["reasoning_effort"], "high", "request {at}");
+    }
     // the prompt arrived
     let prompt = std::fs::read_to_string(tasks().join("dp-buckets/prompt.md")).unwrap();
     let first = prompt.lines().find(|l| l.len() > 40).unwrap();

@@ -1,7 +1,7 @@
 //! An agent's ordinary lives: done, nothing done, out of time, a secret, a host that it may not ask.
 
 use super::house::{adapter, alive, run, run_with, scripted, toml_text};
-use crate::common::tasks;
+use crate::common::{home, infradev, tasks};
 use crate::on_both_engines;
 
 on_both_engines!(
@@ -117,7 +117,7 @@ fn a_secret_is_passed_and_written_nowhere(engine: &str) {
         }
     }
     // one that is not set is told before there is a run
-    let output = crate::common::infradev(&crate::common::home(), &tasks())
+    let output = infradev(&home(), &tasks())
         .args(["run", "dp-buckets", "--agent", &name])
         .env("TEST_AGENT_HOST", host)
         .env_remove("TEST_AGENT_KEY")
@@ -223,4 +223,86 @@ fn an_agent_that_ends_our_relay_hides_nothing(engine: &str) {
     let said = ran.events("log");
     let told = |e: &serde_json::Value| e["text"].as_str().unwrap().contains("relay");
     assert!(said.iter().any(told), "{said:?}");
+}
+
+#[test]
+fn an_agent_is_given_the_variant_of_the_prompt_that_was_asked_for() {
+    scripted("reads-its-prompt", "cat \"$PROMPT_FILE\"");
+    let asked = ["--engine", "local", "--prompt", "interface"];
+    let ran = run("dp-buckets", "reads-its-prompt", &asked);
+    let shown = infradev(&home(), &tasks())
+        .args(["prompt", "dp-buckets", "--variant", "interface", "--json"])
+        .output()
+        .unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let text = shown["text"].as_str().unwrap();
+    assert!(!text.contains("**Windows.**"), "it is a part of the whole");
+    assert_eq!(ran.log().trim_end(), text.trim_end());
+    assert_eq!(ran.events("agent_started")[0]["prompt"], "interface");
+    // one that is not there is told before there is a run
+    let output = infradev(&home(), &tasks())
+        .args(["run", "dp-buckets", "--agent", "reads-its-prompt"])
+        .args(["--engine", "local", "--prompt", "short"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("there is no prompt.short.md"), "{said}");
+}
+
+#[test]
+fn an_agent_on_an_open_network_could_read_upstream() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    scripted(
+        "goes-anywhere",
+        &format!("(echo > /dev/tcp/127.0.0.1/{port}) && echo reached || echo not reached"),
+    );
+    for (network, said, badge) in [("open", "reached", true), ("none", "not reached", false)] {
+        let asked = ["--engine", "local", "--network", network];
+        let ran = run("dp-buckets", "goes-anywhere", &asked);
+        let log = ran.log();
+        assert!(log.lines().any(|line| line == said), "{network}: {log}");
+        assert_eq!(ran.events("agent_started")[0]["network"], network);
+        let badges = ran.badges();
+        assert_eq!(badges.contains(&"could-read-upstream"), badge, "{badges:?}");
+    }
+}
+
+#[test]
+fn an_installation_that_holds_the_tasks_own_project_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg("-r")
+        .arg(tasks().join("dp-buckets"))
+        .arg(dir.path())
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let named = "[project]\nname = \"tandem\"\nversion = \"1\"\n";
+    std::fs::write(dir.path().join("dp-buckets/base/pyproject.toml"), named).unwrap();
+    // as pip leaves it for an adapter whose program depends on the project
+    let script = toml_text(
+        "mkdir -p {install}/venv/lib/python3.11/site-packages/Tandem-9.0.dist-info; echo installed",
+    );
+    adapter(
+        "brings-it-along",
+        &format!(
+            "format = \"text\"\ncommand = [\"/bin/true\", \"{{install}}\"]\n\
+             [network]\nmode = \"none\"\n[install]\nscript = {script}\n"
+        ),
+    );
+    // the second time it is found and not made
+    for _ in 0..2 {
+        let output = infradev(&home(), dir.path())
+            .args(["run", "dp-buckets", "--agent", "brings-it-along"])
+            .args(["--engine", "local"])
+            .output()
+            .unwrap();
+        let said = [&output.stdout[..], &output.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(!output.status.success(), "{said}");
+        let why = "the agent's installation holds Tandem 9.0, the task's own project";
+        assert!(said.contains(why), "{said}");
+    }
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod containers;
+pub mod dockerd;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

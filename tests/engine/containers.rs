@@ -54,7 +54,13 @@ impl Containers {
             .all(true)
             .filters(&filter)
             .build();
-        let listed = self.client.list_containers(Some(options)).await.unwrap();
+        // podman has a word of its own for one that is on its way out
+        let mut listed = self.client.list_containers(Some(options.clone())).await;
+        while let Err(bollard::errors::Error::JsonDataError { .. }) = listed {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            listed = self.client.list_containers(Some(options.clone())).await;
+        }
+        let listed = listed.unwrap();
         listed.into_iter().map(|c| c.id.unwrap()).collect()
     }
 

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use crate::containers::owner;
-use crate::dockerd::{self, Dockerd, Small};
+use crate::dockerd::{self, Small};
 use crate::house::{Box, Place, mount, process, python, shell, write};
 use crate::seen::{Seen, wait_until_gone};
 
@@ -173,12 +173,12 @@ async fn a_daemon_that_stops_or_is_killed_is_named_and_leaves_nothing() {
     if !dockerd::is_possible() {
         return;
     }
-    let (mut daemon, _) = Dockerd::new(None).await;
+    let (mut daemon, _) = dockerd::dockerd(None).await;
     for (signal, seconds) in [(Signal::SIGTERM, 613), (Signal::SIGKILL, 614)] {
-        let at = daemon.place().await;
+        let at = dockerd::place(&daemon).await;
         let (mut sandbox, ours) = sleeping(&at, seconds).await;
         daemon.signal(signal);
-        daemon.wait().await;
+        daemon.wait();
         wait_until_gone(&ours, Duration::from_secs(5)).await;
         let why = tokio::spawn(async move { reason(&mut sandbox).await });
         // nobody may have to wait for a daemon that does not come back
@@ -203,8 +203,8 @@ async fn a_daemon_that_hangs_is_told_in_time_and_leaves_nothing() {
     if !dockerd::is_possible() {
         return;
     }
-    let (daemon, _) = Dockerd::new(None).await;
-    let at = daemon.place().await;
+    let (daemon, _) = dockerd::dockerd(None).await;
+    let at = dockerd::place(&daemon).await;
     let containers = at.containers.as_ref().unwrap();
     let (sandbox, ours) = sleeping(&at, 615).await;
     daemon.signal(Signal::SIGSTOP);
@@ -261,9 +261,9 @@ async fn a_full_disk_of_the_daemon_is_named_and_what_runs_goes_on() {
     if !dockerd::is_possible() {
         return;
     }
-    let (daemon, disk) = Dockerd::new(Some(128 << 20)).await;
+    let (daemon, disk) = dockerd::dockerd(Some(128 << 20)).await;
     let disk = disk.unwrap();
-    let at = daemon.place().await;
+    let at = dockerd::place(&daemon).await;
     let mut running = at.start(at.spec()).await;
     disk.fill();
     let scratch = TempDir::new().unwrap();
@@ -304,8 +304,8 @@ async fn only_what_dead_workers_left_is_reaped() {
     if !dockerd::is_possible() {
         return;
     }
-    let (daemon, _) = Dockerd::new(None).await;
-    let at = daemon.place().await;
+    let (daemon, _) = dockerd::dockerd(None).await;
+    let at = dockerd::place(&daemon).await;
     let containers = at.containers.as_ref().unwrap();
     // ours, alive; of another machine; of somebody who knows nothing of us
     let mut alive = at.start(at.spec()).await;

@@ -287,7 +287,31 @@ async fn a_blind_process_1_is_the_end_and_the_doing_of_what_runs(at: &Place) {
     wait_until_gone(&ours, Duration::ZERO).await;
 }
 
+/// Two processes that each want a processor for a moment: on one, they take two moments.
+async fn processors_are_as_many_as_allowed(at: &Place) {
+    let busy = "import os, time\n\
+        begun = time.monotonic()\n\
+        children = []\n\
+        for _ in range(2):\n\
+        \x20   child = os.fork()\n\
+        \x20   if not child:\n\
+        \x20       while time.process_time() < 0.5: pass\n\
+        \x20       os._exit(0)\n\
+        \x20   children.append(child)\n\
+        for child in children: os.waitpid(child, 0)\n\
+        print(time.monotonic() - begun)";
+    let mut spec = at.spec();
+    spec.limits.cpus = Some(1);
+    let mut sandbox = at.start(spec).await;
+    let run = sandbox.run(python(1, busy)).await;
+    run.succeeded();
+    let took: f64 = run.out().trim().parse().unwrap();
+    // on a machine of one processor it cannot be otherwise, and nothing is shown
+    assert!(took > 0.9, "{took}");
+}
+
 crate::house::both!(
+    processors_are_as_many_as_allowed,
     ten_minutes_of_sleep_end_at_the_wall_limit,
     a_fork_bomb_is_stopped_and_nobody_else_notices,
     as_many_processes_as_allowed_do_run,

@@ -59,11 +59,7 @@ fn several_are_taken_together_or_not_at_all() {
 fn a_gpu_on_which_somebody_computes_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let leases = Leases::at(folder.path()).unwrap();
-    let process = |kind| RawProcess {
-        pid: 4242,
-        kind,
-        memory_bytes: Reading::Unsupported,
-    };
+    let process = |kind| RawProcess::new(4242, kind, Reading::Unsupported);
     let mut source = gpus(1);
     source.change(|s| s.processes = vec![process(ProcessKind::Compute)]);
     let error = hold(&mut source, &leases, any(1), &holder("y")).unwrap_err();

@@ -2,6 +2,9 @@
 //! processes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod driver;
+#[path = "../fake_driver/driver.rs"]
+mod fake;
 mod hold;
 mod leases;
 mod sampler;

@@ -165,6 +165,76 @@ fn a_lost_gpu_keeps_the_others() {
 }
 
 #[test]
+fn a_gpu_that_is_not_listed_any_more_keeps_its_row() {
+    let (source, _sampler, receiver) = start(Script {
+        gpus: 4,
+        ..Script::default()
+    });
+    until(&receiver, "first round", |s| s.rounds > 0);
+    let lost = |s: &Snapshot| -> Vec<String> {
+        let lost = s.gpus.iter().filter(|gpu| gpu.lost_since_s.is_some());
+        lost.map(|gpu| gpu.uuid.clone()).collect()
+    };
+    // the others move up
+    source.change(|script| script.unlisted = vec![1]);
+    let fewer = until(&receiver, "loss", |s| !lost(s).is_empty());
+    assert_eq!(lost(&fewer), ["GPU-00000001"]);
+    let there: Vec<(u32, &str)> = fewer
+        .gpus
+        .iter()
+        .filter(|gpu| gpu.lost_since_s.is_none())
+        .map(|gpu| (gpu.index, gpu.uuid.as_str()))
+        .collect();
+    assert_eq!(
+        there,
+        [
+            (0, "GPU-00000000"),
+            (1, "GPU-00000002"),
+            (2, "GPU-00000003")
+        ]
+    );
+    // and the driver is opened anew meanwhile: it is still known
+    let none = Unavailable {
+        why: Why::Failed,
+        reason: "reset".into(),
+        advice: String::new(),
+    };
+    source.change(|script| script.unavailable = Some(none));
+    until(&receiver, "reset", |s| s.unavailable.is_some());
+    source.change(|script| script.unavailable = None);
+    let again = until(&receiver, "after the reset", |s| s.gpus.len() == 4);
+    assert_eq!(lost(&again), ["GPU-00000001"]);
+    source.change(|script| script.unlisted.clear());
+    let back = until(&receiver, "return", |s| {
+        s.gpus.len() == 4 && lost(s).is_empty()
+    });
+    assert_eq!(back.gpus[1].uuid, "GPU-00000001");
+}
+
+#[test]
+fn instances_of_a_gpu_are_told_and_its_whole_has_no_utilisation() {
+    let (_, _sampler, receiver) = start(Script {
+        gpus: 2,
+        mig: vec![1],
+        ..Script::default()
+    });
+    let snapshot = until(&receiver, "first round", |s| s.rounds > 0);
+    assert_eq!(snapshot.gpus[0].mig, Reading::Value(Vec::new()));
+    assert_eq!(snapshot.gpus[1].utilisation_pct, Reading::Unsupported);
+    let Reading::Value(parts) = &snapshot.gpus[1].mig else {
+        panic!("{:?}", snapshot.gpus[1].mig);
+    };
+    assert_eq!(parts.len(), 2);
+    assert_eq!((parts[1].index, parts[1].profile.as_str()), (1, "1g.10gb"));
+    let text = serde_json::to_value(&*snapshot).unwrap();
+    assert_eq!(text["gpus"][1]["mig"][0]["uuid"], "MIG-0001-0");
+    assert_eq!(text["gpus"][1]["bus_id"], "00000000:01:00.0");
+    assert_eq!(text["gpus"][1]["shutdown_c"], "unsupported");
+    let back: Snapshot = serde_json::from_value(text).unwrap();
+    assert_eq!(back.gpus[1].fixed, snapshot.gpus[1].fixed);
+}
+
+#[test]
 fn unknown_is_never_zero() {
     let (_, _sampler, receiver) = start(Script {
         gpus: 3,
@@ -255,11 +325,7 @@ fn a_process_on_a_gpu_is_told_with_its_run() {
         .env("RANK", "3")
         .spawn()
         .unwrap();
-    let raw = |pid| RawProcess {
-        pid,
-        kind: ProcessKind::Compute,
-        memory_bytes: Reading::Value(5),
-    };
+    let raw = |pid| RawProcess::new(pid, ProcessKind::Compute, Reading::Value(5));
     let (_, sampler, receiver) = start(Script {
         gpus: 1,
         // the last: of another name space

@@ -197,3 +197,44 @@ fn bad_input_is_named_with_its_mend() {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["runs"]["given"], 0);
 }
+
+#[test]
+fn a_suspect_run_that_a_reviewer_cleared_counts_as_clear_and_says_so() {
+    let (store, ids) = filled();
+    let clear = |id: &str| {
+        Command::new(env!("CARGO_BIN_EXE_infradev"))
+            .arg("--home")
+            .arg(store.home.root())
+            .args(["clear", id, "--note", "a \u{1b}[31mlogger"])
+            .output()
+            .unwrap()
+    };
+    let clear_runs = |document: &Value| document["total"]["without_suspects"]["runs"].clone();
+    assert_eq!(clear_runs(&document(&store, &[])), 8);
+    let honest = clear(&ids[0]);
+    assert_eq!(code(&honest), 2);
+    assert!(complaint(&honest).contains("is not suspect"));
+    let void = clear(&ids[2]);
+    assert_eq!(code(&void), 2);
+    assert!(complaint(&void).contains("is void"));
+
+    assert_eq!(code(&clear(&ids[5])), 0);
+    let after = document(&store, &[]);
+    assert_eq!(clear_runs(&after), 9);
+    let badges = &after["total"]["badges"]["suspect"];
+    assert_eq!(*badges, 1, "the badge stays");
+    let text = words(&score(&store, &[]));
+    assert!(
+        text.contains(&format!("suspect, cleared: {}", ids[5])),
+        "{text}"
+    );
+    assert!(!text.contains('\u{1b}'));
+
+    // what was looked at is the journal as it was
+    let journal = store.home.runs().join(&ids[5]).join("journal.jsonl");
+    let mut lines = std::fs::read(&journal).unwrap();
+    lines.extend_from_slice(b"\n");
+    std::fs::write(&journal, lines).unwrap();
+    let again = document(&store, &[]);
+    assert!(clear_runs(&again) != 9);
+}

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use infradev::domain::grade::Durations;
 use infradev::domain::submission::LogFormat;
 use infradev::domain::{
-    AgentEnd, AgentOrder, CALIBRATION_VERSION, CalibratedCase, Calibration, CaseId, CaseResult,
-    CaseRun, Cause, EngineChoice, EngineKind, Event, Grade, Machine, Manifest, NetworkMode,
-    Outcome, Phase, RunId, Source, Stage, Subject, Suite, SuiteCalibration, SuiteChoice, Work,
+    AgentEnd, AgentOrder, CALIBRATION_VERSION, CalibratedCase, Calibration, CalibrationChoice,
+    CaseId, CaseResult, CaseRun, Cause, EngineChoice, EngineKind, Event, Grade, Machine, Manifest,
+    NetworkMode, Outcome, Phase, RunId, Source, Stage, Subject, Suite, SuiteCalibration,
+    SuiteChoice, Work,
 };
 use infradev::judge::{Observed, judge};
 use infradev::store::{Home, Journal, RunDir};
@@ -77,6 +78,7 @@ pub fn gold(task: &str, suite: Suite, key: &str, runs: &[Vec<Outcome>]) -> Calib
         runs: runs.first().map_or(1, Vec::len) as u32,
         cases: cases.collect(),
         duration_s: 1.0,
+        deviations: None,
     };
     Calibration {
         schema: CALIBRATION_VERSION,
@@ -167,12 +169,15 @@ pub fn create(home: &Home, plan: &RunPlan<'_>) -> (RunDir, Manifest) {
                 limit_s: 60.0,
                 prompt: agent.prompt.clone(),
                 model: agent.ordered.clone(),
+                effort: None,
+                skill: None,
                 network: None,
                 replay: None,
             }),
             suites: SuiteChoice::All,
             engine: EngineChoice::Auto,
             ranks: None,
+            calibration: CalibrationChoice::Auto,
             only: Vec::new(),
             parent: None,
             created_s: 1.0,
@@ -237,6 +242,7 @@ pub fn events(plan: &RunPlan<'_>, manifest: &Manifest, attempt: u32) -> Vec<Even
             subject,
             method: "exact".into(),
             files: Vec::new(),
+            tree: None,
         }),
     }
     let mut results = BTreeMap::new();
@@ -359,6 +365,8 @@ fn graded(
         unprobed: calibration.suites.len() < 2,
         refused: plan.refused.map(|cause| (cause, "refused".into())),
         discrepancies: results.len() * usize::from(plan.disagreed),
+        evidence: vec![],
+        signs: 0,
         results,
         twins_passed: plan
             .twins_passed

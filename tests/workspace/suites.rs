@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use infradev::workspace::{Replaced, WorkspaceError, replace_suite};
+use infradev::workspace::{Replaced, WorkspaceError, remove_suite, replace_suite, rewritten};
 
 use crate::kit::{Files, files, read, with, write};
 
@@ -141,4 +141,71 @@ fn the_folder_must_be_inside() {
     }
     assert_eq!(read(&place.work), files(&[("x", "x\n")]));
     assert!(Path::new(&place.outside).join("precious").exists());
+}
+
+#[test]
+fn files_that_were_rewritten_since_are_found() {
+    let place = place(&files(&[("src/x.py", "x\n")]));
+    let found = || rewritten(&place.work, "a/tests", &place.from).unwrap();
+    fs::write(place.from.join("golden.json"), "[1]\n").unwrap();
+    replace_suite(&place.work, "a/tests", &place.from).unwrap();
+    let tests = place.work.join("a/tests");
+    fs::write(tests.join("snapshot.json"), "{}").unwrap();
+    fs::create_dir(tests.join("__pycache__")).unwrap();
+    fs::remove_file(tests.join("data")).unwrap();
+    assert_eq!(found(), paths(&[]), "what tests write is theirs");
+    fs::write(tests.join("golden.json"), "[2]\n").unwrap();
+    assert_eq!(found(), paths(&["a/tests/golden.json"]));
+    fs::write(tests.join("golden.json"), "[1]\n").unwrap();
+    // as long as before
+    fs::write(tests.join("test_a.py"), "bold a\n").unwrap();
+    assert_eq!(found(), paths(&["a/tests/test_a.py"]));
+    fs::remove_file(tests.join("test_a.py")).unwrap();
+    assert_eq!(found(), paths(&["a/tests/test_a.py"]));
+    // the same text behind links is not what was laid
+    symlink(place.from.join("test_a.py"), tests.join("test_a.py")).unwrap();
+    fs::remove_dir_all(tests.join("sub")).unwrap();
+    symlink(place.from.join("sub"), tests.join("sub")).unwrap();
+    assert_eq!(
+        found(),
+        paths(&["a/tests/sub/test_b.py", "a/tests/test_a.py"])
+    );
+    fs::remove_dir_all(place.work.join("a")).unwrap();
+    assert_eq!(found().len(), 4);
+    symlink(&place.from, place.work.join("a")).unwrap();
+    assert_eq!(found().len(), 4);
+}
+
+#[test]
+fn the_folder_of_another_suite_goes_as_a_whole() {
+    let place = place(&files(&[
+        ("lib/a.py", "a\n"),
+        ("probes/evil.py", "e\n"),
+        ("probes/deep/er.py", "e\n"),
+    ]));
+    symlink(&place.outside, place.work.join("probes/deep/link")).unwrap();
+    let replaced = remove_suite(&place.work, "probes").unwrap();
+    let expected = paths(&["probes/deep/er.py", "probes/deep/link", "probes/evil.py"]);
+    assert_eq!(replaced.extras, expected);
+    assert!(!place.work.join("probes").exists());
+    assert!(place.outside.join("precious").is_file());
+    assert!(place.work.join("lib/a.py").is_file());
+    // a second time there is nothing to do, and no folder is made on the way
+    let nothing = remove_suite(&place.work, "none/probes").unwrap();
+    assert_eq!(nothing, Replaced::default());
+    assert!(!place.work.join("none").exists());
+}
+
+#[test]
+fn a_link_in_the_place_of_another_suite_is_removed_not_followed() {
+    let place = place(&files(&[("lib/a.py", "a\n")]));
+    symlink(&place.outside, place.work.join("way")).unwrap();
+    let replaced = remove_suite(&place.work, "way/probes").unwrap();
+    assert_eq!(replaced.obstacles, paths(&["way"]));
+    assert!(place.outside.join("precious").is_file());
+    assert!(
+        fs::symlink_metadata(place.work.join("way"))
+            .unwrap()
+            .is_dir()
+    );
 }

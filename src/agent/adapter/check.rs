@@ -94,13 +94,35 @@ impl Checker<'_> {
                 let message = "{replay} stands for several arguments".into();
                 self.error(&at, message, "make it an argument of its own");
             }
+            if words.iter().any(|w| w == "effort") && argument != "{effort}" {
+                let message = "{effort} stands for the arguments that set it, or for none".into();
+                let mend = "make it an argument of its own, and write those into `effort`";
+                self.error(&at, message, mend);
+            }
             self.known(&at, &words, &KNOWN);
             used.extend(words);
         }
         for (name, value) in &spec.env.set {
             let words = words_of(value);
-            self.known(&[Key("env"), Key("set"), Key(name)], &words, &KNOWN[..7]);
+            self.known(&[Key("env"), Key("set"), Key(name)], &words, &KNOWN[..8]);
             used.extend(words);
+        }
+        for (index, argument) in spec.effort.iter().enumerate() {
+            self.known(
+                &[Key("effort"), Index(index)],
+                &words_of(argument),
+                &["effort", "home"],
+            );
+        }
+        let stands = spec.command.iter().any(|argument| argument == "{effort}");
+        let message = match (stands, spec.effort.is_empty()) {
+            (true, true) => Some("{effort} stands for nothing"),
+            (false, false) => Some("`effort` stands nowhere in `command`"),
+            _ => None,
+        };
+        if let Some(message) = message {
+            let mend = "write the arguments that set an effort into `effort`, and \"{effort}\" as an argument of `command`";
+            self.error(&[Key("command")], message.into(), mend);
         }
         let told = ["prompt", "prompt_file", "replay"];
         if !spec.command.is_empty() && !told.iter().any(|w| used.contains(*w)) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::domain::AgentSpec;
 
 /// What a command, a variable or an install script may name.
-pub(super) const KNOWN: [&str; 8] = [
+pub(super) const KNOWN: [&str; 9] = [
     "prompt",
     "prompt_file",
     "workspace",
@@ -14,6 +14,7 @@ pub(super) const KNOWN: [&str; 8] = [
     "out",
     "install",
     "model",
+    "effort",
     "replay",
 ];
 
@@ -53,12 +54,14 @@ pub struct Words<'a> {
     /// `None`: it installs nothing.
     pub install: Option<&'a Path>,
     pub model: Option<&'a str>,
+    pub effort: Option<&'a str>,
     /// The whole command that replays a recording; `None` for every other agent.
     pub replay: Option<&'a [String]>,
 }
 
 impl Words<'_> {
-    /// The program and its arguments. `{replay}` as an argument of its own becomes several.
+    /// The program and its arguments. `{replay}` and `{effort}` as arguments of their own become
+    /// several.
     pub fn command(&self, spec: &AgentSpec) -> Result<Vec<String>, WordError> {
         let mut command = Vec::new();
         for (index, argument) in spec.command.iter().enumerate() {
@@ -68,6 +71,12 @@ impl Words<'_> {
                 continue;
             }
             let what = format!("argument {index} of its command");
+            if argument == "{effort}" {
+                for argument in spec.effort.iter().filter(|_| self.effort.is_some()) {
+                    command.push(self.filled(spec, argument, &what)?);
+                }
+                continue;
+            }
             command.push(self.filled(spec, argument, &what)?);
         }
         Ok(command)
@@ -108,6 +117,8 @@ impl Words<'_> {
                 let agent = spec.name.clone();
                 return model.map(str::to_owned).ok_or(WordError::NoModel { agent });
             }
+            // a variable that says it is empty where none is asked for
+            "effort" => return Ok(self.effort.unwrap_or_default().to_owned()),
             "prompt_file" => self.prompt_file,
             "workspace" => self.workspace,
             "home" => self.home,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::domain::{Level, Usage};
 
+use super::edit;
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
 use super::facts::End;
 use super::json::{brief, count, flat, owned, text};
@@ -112,7 +113,7 @@ fn tool(block: &Value) -> Kind {
                 },
                 owned(input, "file_path"),
             )],
-            detail: edit_detail(input),
+            detail: edit::told(input, "old_string", "new_string", "content"),
             progress: Progress::Running,
         },
         _ => Kind::Tool {
@@ -122,15 +123,6 @@ fn tool(block: &Value) -> Kind {
             progress: Progress::Running,
         },
     }
-}
-
-/// What an edit takes out and puts in, as a small diff.
-fn edit_detail(input: &Value) -> String {
-    let mut rows = Vec::new();
-    for (key, sign) in [("old_string", '-'), ("new_string", '+'), ("content", '+')] {
-        rows.extend(text(input, key).lines().map(|line| format!("{sign}{line}")));
-    }
-    rows.join("\n")
 }
 
 fn finish_tool(block: &Value, told: &Value, at_s: Option<f64>, out: &mut Out) {
@@ -364,6 +356,10 @@ fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
             if !model.is_empty() {
                 out.facts.model = Some(model.to_owned());
             }
+            let version = text(value, "claude_code_version");
+            if !version.is_empty() {
+                out.facts.version = Some(version.to_owned());
+            }
             let text = format!("session with {model}");
             out.push(notice(Level::Info, text));
         }
@@ -377,7 +373,16 @@ fn read_system(value: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
             end_background(value, out);
             out.push(notice(Level::Info, owned(value, "summary")));
         }
-        _ => {}
+        // told again by what comes of them, or for a screen alone
+        "status"
+        | "thinking_tokens"
+        | "task_started"
+        | "task_progress"
+        | "task_updated"
+        | "background_tasks_changed"
+        | "hook_started"
+        | "hook_response" => {}
+        _ => return false,
     }
     true
 }

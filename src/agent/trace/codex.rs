@@ -16,7 +16,13 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         true
     };
     match text(value, "type") {
-        "thread.started" | "turn.started" => {
+        "thread.started" => {
+            // ids begin anew where a log goes on with a resumed session
+            out.forget_open();
+            out.facts.end = None;
+            true
+        }
+        "turn.started" => {
             out.facts.end = None;
             true
         }

@@ -32,6 +32,9 @@ pub fn detect(head: &[u8]) -> Option<LogFormat> {
         .strip_prefix('[')
         .is_some_and(|rest| rest.trim_start().starts_with('{'));
     if list || start.starts_with('{') {
+        if start.starts_with('{') && atif(&head) {
+            return Some(LogFormat::Atif);
+        }
         if let Some(format) = of_document(start) {
             return Some(format);
         }
@@ -65,6 +68,13 @@ fn of_event(value: &Value) -> Option<LogFormat> {
     }
 }
 
+/// Inside a text a quote is escaped, so that this can only be a key.
+fn atif(head: &str) -> bool {
+    let key = "\"schema_version\":";
+    head.match_indices(key)
+        .any(|(at, _)| head[at + key.len()..].trim_start().starts_with("\"ATIF-"))
+}
+
 /// Who may be the source of an OpenHands event.
 const SOURCES: [&str; 4] = ["agent", "user", "environment", "hook"];
 
@@ -79,7 +89,9 @@ fn of_untyped(value: &Value) -> Option<LogFormat> {
     };
     let events = |key: &str| list(key).and_then(|all| all.first()).is_some_and(event);
     let row = !text(value, "instance_id").is_empty() && list("history").is_some();
-    if list("messages").is_some() {
+    if text(value, "schema_version").starts_with("ATIF-") && list("steps").is_some() {
+        Some(LogFormat::Atif)
+    } else if list("messages").is_some() {
         Some(LogFormat::Mini)
     } else if row && value.get("info").is_none()
         || event(value)
@@ -127,6 +139,8 @@ fn of_cut(line: &str) -> Option<LogFormat> {
         .any(|kind| line.starts_with(&format!("{{\"type\":\"{kind}")))
     {
         Some(LogFormat::Codex)
+    } else if atif(line) {
+        Some(LogFormat::Atif)
     } else if has("\"sessionID\":\"") {
         Some(LogFormat::Opencode)
     } else if has("\"session_id\":\"") || line.starts_with("{\"type\":\"system\",\"subtype\":") {
@@ -147,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_content_tells_the_format() {
-        use LogFormat::{Claude, Codex, Mini, Opencode, Openhands, SweAgent, Text};
+        use LogFormat::{Atif, Claude, Codex, Mini, Opencode, Openhands, SweAgent, Text};
         for (head, format) in [
             (r#"{"type":"thread.started","thread_id":"x"}"#, Some(Codex)),
             (r#"{"type":"thread.started","thr"#, Some(Codex)),
@@ -190,6 +204,15 @@ mod tests {
                 r#"{"instance_id":"a","test_result":{},"history":[]}"#,
                 Some(Openhands),
             ),
+            (
+                r#"{"schema_version":"ATIF-v1.7","session_id":"s","agent""#,
+                Some(Atif),
+            ),
+            (
+                "{\n  \"schema_version\": \"ATIF-v1.4\",\n  \"steps\": [",
+                Some(Atif),
+            ),
+            (r#"{"schema_version":"1","steps":[]}"#, None),
             (r#"{"kind":"Pod","apiVersion":"v1"}"#, None),
             ("Aider v0.86\n", Some(Text)),
             ("", None),

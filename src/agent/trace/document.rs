@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::domain::submission::LogFormat;
 
+use super::atif::Atif;
 use super::entry::{Entry, Kind};
 use super::lossy::Lossy;
 use super::mini::Mini;
@@ -54,6 +55,7 @@ pub fn walk(
 ) -> io::Result<()> {
     match format {
         LogFormat::SweAgent => walk_parts(source, &mut SweAgent::default(), out, each),
+        LogFormat::Atif => walk_parts(source, &mut Atif::default(), out, each),
         LogFormat::Openhands => walk_openhands(source, out, each),
         _ => walk_parts(source, &mut Mini::default(), out, each),
     }

@@ -3,12 +3,14 @@
 //! The readers are tolerant: unknown events and lines that are not JSON are kept as they are, a
 //! cut last line is normal, and nothing is an error. Shapes: codex `exec --json`, Claude Code
 //! `stream-json`, opencode `run --format json`, mini-swe-agent `traj.json`,
-//! SWE-agent `.traj`, OpenHands events, plain text.
+//! SWE-agent `.traj`, OpenHands events, ATIF, plain text.
 
+mod atif;
 mod claude;
 mod codex;
 mod detect;
 mod document;
+mod edit;
 mod entry;
 mod facts;
 mod hosted;
@@ -31,6 +33,6 @@ pub use entry::{EditKind, Entry, Kind, Progress, Role};
 pub use facts::{End, Facts};
 pub use hosted::hosted_searches;
 pub use reader::TraceReader;
-pub use rollout::rollout_usage;
+pub use rollout::{codex_session, rollout_usage};
 pub use stream::read;
 pub use summary::{Summary, TraceCommand, TraceDocument, TraceEdit, TraceUsage};

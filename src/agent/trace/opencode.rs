@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::{Level, Usage};
 
+use super::edit;
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
 use super::facts::End;
 use super::json::{brief, count, flat, owned, text};
@@ -15,6 +16,9 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         .and_then(Value::as_f64)
         .map(|ms| ms / 1000.0);
     let part = value.get("part").unwrap_or(&Value::Null);
+    if matches!(text(value, "type"), "text" | "reasoning" | "tool_use") && !part.is_object() {
+        return false;
+    }
     let kind = match text(value, "type") {
         "step_start" => {
             out.facts.end = None;
@@ -27,9 +31,13 @@ pub fn read(value: &Value, out: &mut Out) -> bool {
         "reasoning" => Kind::Reasoning {
             text: owned(part, "text"),
         },
-        "user" => Kind::Message {
-            role: Role::User,
-            text: value.get("parts").map_or_else(String::new, flat),
+        "user" => match value.get("parts").map_or_else(String::new, flat) {
+            // parts of another kind than text
+            text if text.is_empty() => return false,
+            text => Kind::Message {
+                role: Role::User,
+                text,
+            },
         },
         "tool_use" => tool(part),
         "step_finish" => {
@@ -106,7 +114,11 @@ fn tool(part: &Value) -> Kind {
         }
         name @ ("edit" | "write" | "patch" | "apply_patch" | "multiedit") => Kind::Edit {
             files: files(name, input, state.get("metadata")),
-            detail: if failed { output } else { edit_detail(input) },
+            detail: if failed {
+                output
+            } else {
+                edit::told(input, "oldString", "newString", "content")
+            },
             progress,
         },
         name => Kind::Tool {
@@ -150,14 +162,6 @@ fn kind(word: &str) -> EditKind {
         "delete" => EditKind::Delete,
         _ => EditKind::Update,
     }
-}
-
-fn edit_detail(input: &Value) -> String {
-    let mut rows = Vec::new();
-    for (key, sign) in [("oldString", '-'), ("newString", '+'), ("content", '+')] {
-        rows.extend(text(input, key).lines().map(|line| format!("{sign}{line}")));
-    }
-    rows.join("\n")
 }
 
 fn duration(state: &Value) -> Option<f64> {

@@ -116,7 +116,7 @@ fn event(value: &Value, out: &mut Out) -> bool {
 }
 
 /// Times without a zone are taken as UTC.
-fn at_s(time: &str) -> Option<f64> {
+pub fn at_s(time: &str) -> Option<f64> {
     let stamp = time.parse::<Timestamp>().ok().or_else(|| {
         let civil = time.parse::<DateTime>().ok()?;
         TimeZone::UTC.to_timestamp(civil).ok()

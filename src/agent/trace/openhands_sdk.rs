@@ -11,6 +11,25 @@ use super::openhands::{Ended, by_code, close, counted, tell};
 use super::openhands_v0::diff;
 use super::reader::Out;
 
+/// Parts of a conversation's state that tell nothing of what the agent does.
+const STATE: [&str; 15] = [
+    "id",
+    "agent",
+    "workspace",
+    "persistence_dir",
+    "max_iterations",
+    "stuck_detection",
+    "confirmation_policy",
+    "security_analyzer",
+    "activated_knowledge_skills",
+    "blocked_actions",
+    "blocked_messages",
+    "secret_registry",
+    "secrets_manager",
+    "agent_state",
+    "last_user_message_id",
+];
+
 pub fn read(event: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     let notice = |level, text: String, out: &mut Out| {
         out.push(Entry::new(at_s, Kind::Notice { level, text }));
@@ -49,17 +68,17 @@ pub fn read(event: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
         "ConversationStateUpdateEvent" => {
             let value = event.get("value").unwrap_or(&Value::Null);
             match text(event, "key") {
-                "execution_status" => read_status(value, out),
+                "execution_status" => return read_status(value, out),
                 "stats" => read_stats(value, at_s, out),
                 "full_state" => {
                     let model = value.pointer("/agent/llm/model").and_then(Value::as_str);
                     if let Some(model) = model {
                         out.facts.model = Some(model.to_owned());
                     }
-                    read_status(value.get("execution_status").unwrap_or(&Value::Null), out);
                     read_stats(value.get("stats").unwrap_or(&Value::Null), at_s, out);
+                    return read_status(value.get("execution_status").unwrap_or(&Value::Null), out);
                 }
-                _ => {}
+                key => return STATE.contains(&key),
             }
         }
         "Condensation" | "CondensationRequest" | "CondensationSummaryEvent" => {
@@ -270,14 +289,17 @@ fn read_acp(event: &Value, at_s: Option<f64>, out: &mut Out) {
     }
 }
 
-fn read_status(status: &Value, out: &mut Out) {
+/// `false`: a status that is not known.
+fn read_status(status: &Value, out: &mut Out) -> bool {
     match status.as_str().unwrap_or("") {
         "running" => out.facts.end = None,
         "finished" => out.facts.end = Some(End::Completed),
         "error" | "stuck" => out.facts.end = Some(End::Error),
         "paused" => out.facts.end = Some(End::Interrupted),
-        _ => {}
+        "" | "idle" | "waiting_for_confirmation" | "deleting" => {}
+        _ => return false,
     }
+    true
 }
 
 /// Each part of the session (agent, condenser) gathers its own; all of them are the session's.

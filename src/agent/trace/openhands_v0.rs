@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::Level;
 
+use super::edit as small;
 use super::entry::{EditKind, Entry, Kind, Progress, Role};
 use super::facts::End;
 use super::json::{brief, flat, owned, text};
@@ -126,7 +127,7 @@ fn edit(action: &str, args: &Value) -> Kind {
         _ => EditKind::Update,
     };
     let detail = match action {
-        "write" => owned(args, "content"),
+        "write" => small::diff("", text(args, "content")),
         _ => diff(args),
     };
     Kind::Edit {
@@ -138,11 +139,7 @@ fn edit(action: &str, args: &Value) -> Kind {
 
 /// What an edit takes out and puts in, as a small diff.
 pub fn diff(args: &Value) -> String {
-    let mut rows = Vec::new();
-    for (key, sign) in [("old_str", '-'), ("new_str", '+'), ("file_text", '+')] {
-        rows.extend(text(args, key).lines().map(|line| format!("{sign}{line}")));
-    }
-    rows.join("\n")
+    small::told(args, "old_str", "new_str", "file_text")
 }
 
 fn read_observation(name: &str, event: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
@@ -151,10 +148,7 @@ fn read_observation(name: &str, event: &Value, at_s: Option<f64>, out: &mut Out)
     let cause = id(event.get("cause"));
     let (exit, progress) = match name {
         "null" | "think" | "system" | "message" => return true,
-        "agent_state_changed" => {
-            read_state(extras, at_s, out);
-            return true;
-        }
+        "agent_state_changed" => return read_state(extras, at_s, out),
         "condense" | "agent_condensation" | "success" => {
             notice(Level::Info, content, at_s, out);
             return true;
@@ -185,15 +179,31 @@ fn read_observation(name: &str, event: &Value, at_s: Option<f64>, out: &mut Out)
     true
 }
 
-fn read_state(extras: &Value, at_s: Option<f64>, out: &mut Out) {
+/// `false`: a state that is not known.
+fn read_state(extras: &Value, at_s: Option<f64>, out: &mut Out) -> bool {
     let state = text(extras, "agent_state");
     let end = match state {
         "running" => None,
         "finished" => Some(End::Completed),
         "error" | "rejected" => Some(End::Error),
         "stopped" | "paused" | "user_rejected" => Some(End::Interrupted),
-        // it waits, loads, or begins: no news
-        _ => return,
+        "rate_limited" => {
+            let kind = Kind::Wait {
+                text: "rate limit".into(),
+                delay_s: None,
+                rate_limit: true,
+            };
+            out.push(Entry::new(at_s, kind));
+            return true;
+        }
+        // it begins, or waits for somebody: no news
+        ""
+        | "init"
+        | "loading"
+        | "awaiting_user_input"
+        | "awaiting_user_confirmation"
+        | "user_confirmed" => return true,
+        _ => return false,
     };
     out.facts.end = end;
     match (state, text(extras, "reason")) {
@@ -207,6 +217,7 @@ fn read_state(extras: &Value, at_s: Option<f64>, out: &mut Out) {
         ("running", _) => {}
         (state, _) => notice(Level::Info, format!("agent {state}"), at_s, out),
     }
+    true
 }
 
 fn notice(level: Level, text: String, at_s: Option<f64>, out: &mut Out) {

@@ -67,6 +67,11 @@ impl Out {
         self.open.contains_key(id)
     }
 
+    /// What was begun stays as it is: its ids mean something else from here on.
+    pub fn forget_open(&mut self) {
+        self.open.clear();
+    }
+
     /// Puts a completed entry in its place, or at the end where nothing was begun.
     pub fn close(&mut self, id: &str, entry: Entry) {
         match self.opened(id) {
@@ -218,7 +223,7 @@ impl TraceReader {
             LogFormat::Claude => claude::read(&value, &mut self.out),
             LogFormat::Opencode => opencode::read(&value, &mut self.out),
             LogFormat::Openhands => openhands::read(&value, &mut self.out),
-            LogFormat::Mini | LogFormat::SweAgent | LogFormat::Text => false,
+            LogFormat::Mini | LogFormat::SweAgent | LogFormat::Atif | LogFormat::Text => false,
         };
         if !known {
             self.out.push(raw(text));

@@ -1,4 +1,5 @@
-//! codex's own record of a session (`rollout-*.jsonl`): the tokens, where `exec --json` told none.
+//! codex's own record of a session (`rollout-*.jsonl`): the tokens, where `exec --json` told none;
+//! and the id by which a stream's own record is told from those of its sub-agents.
 
 use memchr::memmem;
 use serde_json::Value;
@@ -15,6 +16,18 @@ pub fn rollout_usage(bytes: &[u8]) -> Option<Usage> {
         .rsplit(|byte| *byte == b'\n')
         .filter(|line| mark.find(line).is_some())
         .find_map(|line| of_line(&json::parse(&String::from_utf8_lossy(line))?))
+}
+
+/// The id that a stream gives its session when it begins. `None`: no whole line tells it.
+pub fn codex_session(head: &[u8]) -> Option<String> {
+    let mark = memmem::Finder::new("thread.started");
+    let mut lines = head.split(|byte| *byte == b'\n');
+    lines.find_map(|line| {
+        mark.find(line)?;
+        let value = json::parse(&String::from_utf8_lossy(line))?;
+        let told = json::text(&value, "type") == "thread.started";
+        Some(json::owned(&value, "thread_id")).filter(|id| told && !id.is_empty())
+    })
 }
 
 fn of_line(line: &Value) -> Option<Usage> {

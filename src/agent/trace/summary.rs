@@ -215,12 +215,14 @@ impl Summary {
             LogFormat::Mini => Some("mini-swe-agent"),
             LogFormat::SweAgent => Some("swe-agent"),
             LogFormat::Openhands => Some("openhands"),
+            LogFormat::Atif => facts.agent.as_deref(),
             LogFormat::Text => None,
         };
+        let agent = agent.map(str::to_owned);
         TraceDocument {
             schema: 1,
             format: self.format,
-            agent: agent.map(str::to_owned),
+            agent,
             model: facts.model,
             commands: self.commands.into_values().collect(),
             edits: self.edits.into_values().flatten().collect(),

@@ -14,6 +14,9 @@ use super::reader::Out;
 /// What the edit tool says when it edited.
 const EDITED: [&str; 2] = ["has been edited", "created successfully"];
 
+/// What a step is made of.
+const STEP: [&str; 5] = ["action", "observation", "response", "thought", "query"];
+
 /// One document as it is walked through.
 #[derive(Debug, Default)]
 pub struct SweAgent {
@@ -95,6 +98,9 @@ impl SweAgent {
         }
         let observation = step.get("observation").filter(|o| !o.is_null());
         let shown = observation.map(flat);
+        if STEP.iter().all(|key| step.get(*key).is_none()) {
+            return raw(step, out);
+        }
         if action.is_empty() {
             if let Some(text) = shown.filter(|text| !text.is_empty()) {
                 // a complaint about an answer that could not be used

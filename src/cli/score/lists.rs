@@ -32,6 +32,16 @@ pub(super) fn apart(score: &Score) -> Vec<String> {
     };
     lists.extend(counts("badges", &score.total.badges));
     lists.extend(counts("causes", &score.total.causes));
+    for run in &score.scored {
+        if let Some(review) = &run.cleared {
+            let note = review
+                .note
+                .as_ref()
+                .map_or(String::new(), |n| format!(": {n}"));
+            let (run, task, by) = (&run.run, &run.task, &review.by);
+            lists.push(format!("suspect, cleared: {run} {task}, by {by}{note}"));
+        }
+    }
     for (at, c) in score.configurations.iter().enumerate() {
         for fault in &c.faults {
             lists.push(format!(

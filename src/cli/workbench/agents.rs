@@ -6,7 +6,7 @@ use crate::agent::adapter::{Adapters, Listed, Passed};
 use crate::agent::replay::DEFAULT_RATE;
 use crate::domain::submission::LogFormat;
 use crate::domain::{
-    AgentSpec, EngineChoice, NetworkMode, RunId, Source, Submission, SuiteChoice, Task, Work,
+    AgentSpec, CalibrationChoice, NetworkMode, RunId, Source, Submission, SuiteChoice, Task, Work,
 };
 use crate::launch::{self, AgentWish, FULL, REPLAY};
 use crate::store::{Home, RunDir, Summary};
@@ -25,8 +25,7 @@ pub fn summary(run: &RunDir) -> Answer<(Summary, Option<AgentTime>)> {
         return Ok((kept, None));
     }
     let manifest = run.manifest().map_err(BackendError::new)?;
-    let state = run.state().map_err(BackendError::new)?;
-    let status = run.status(&state, manifest.created_s);
+    let (state, status) = run.seen().map_err(BackendError::new)?;
     let agent = state.agent.as_ref().filter(|agent| agent.end.is_none());
     let time = agent.map(|agent| AgentTime {
         since_s: agent.since_s,
@@ -200,7 +199,8 @@ pub fn start(home: &Home, task: &Task, request: &AgentRequest) -> Answer<RunId> 
         work: Work::Grade,
         agent: Some(agent),
         suites: SuiteChoice::All,
-        engine: EngineChoice::Auto,
+        engine: request.engine,
+        calibration: CalibrationChoice::Auto,
         ranks: None,
         only: Vec::new(),
         parent: None,

@@ -1,36 +1,44 @@
 //! The workbench's seam, over this machine's store.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::domain::case::CaseDetail;
+use crate::domain::notes::{LineNote, Notes};
 use crate::domain::{
-    CaseResult, EngineChoice, Phase, RunId, Source, Stage, Subject, Suite, Task, Work,
+    CalibrationChoice, CaseId, CaseResult, GradedCase, Phase, RunId, Source, Stage, Subject, Suite,
+    SuiteChoice, Task, Work,
 };
 use crate::launch;
 use crate::pipeline::Comparer;
+use crate::report::acceptance::{Matrix, Reader};
 use crate::store::{self, Home, Request, RunDir, Summary};
 use crate::tui::agent_offer::{AgentOffer, AgentRequest};
 use crate::tui::backend::{
     Answer, Backend, BackendError, Change, ChangeKind, Count, FileChange, GradeRequest, Guard,
-    JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, Sink, TaskList, TaskProblem,
+    JournalChunk, LogChunk, LogInfo, LogKey, RunStatus, RunSummary, ShellCommand, Sink, TaskList,
+    TaskProblem, VerifyRequest,
 };
 use crate::tui::gpu_view::GpuView;
+use crate::tui::panes::tasks::status::TaskStanding;
 use crate::workspace::{FileStat, Mirrors, Origin};
 
-use super::{agents, logs, machine, watch};
+use super::{agents, judged, logs, machine, watch};
 
 pub struct Store {
     home: Home,
     tasks: PathBuf,
     trees: Comparer,
+    cells: Reader,
 }
 
 impl Store {
     pub fn new(home: Home, tasks: PathBuf) -> Self {
         Self {
             trees: Comparer::new(home.clone()),
+            cells: Reader::new(home.clone()),
             home,
             tasks,
         }
@@ -141,6 +149,10 @@ impl Backend for Store {
         Ok(list)
     }
 
+    fn standings(&self) -> Answer<BTreeMap<String, TaskStanding>> {
+        judged::standings(&self.tasks)
+    }
+
     fn runs(&self) -> Answer<Vec<RunSummary>> {
         let runs = self.home.list().map_err(BackendError::new)?;
         // a broken run does not hide the others
@@ -190,6 +202,37 @@ impl Backend for Store {
         Ok(results)
     }
 
+    fn acceptance(&self, task: &str, runs: &[RunId]) -> Answer<Box<Matrix>> {
+        let task = self.task(task)?;
+        let matrix = self.cells.matrix(&task, runs);
+        matrix.map(Box::new).map_err(BackendError::new)
+    }
+
+    fn cell_detail(&self, key: &str, case: &CaseId) -> Answer<Option<CaseDetail>> {
+        Ok(self.cells.detail(key, case.as_str()))
+    }
+
+    fn verify(&self, request: &VerifyRequest) -> Answer<RunId> {
+        let task = self.task(&request.task)?;
+        let order = launch::Order {
+            source: Source::Gold,
+            work: Work::Verify {
+                runs: request.runs,
+                again: request.again.clone(),
+                watch_s: None,
+            },
+            agent: None,
+            suites: SuiteChoice::All,
+            engine: request.engine,
+            ranks: None,
+            only: Vec::new(),
+            calibration: CalibrationChoice::Auto,
+            parent: None,
+        };
+        let run = launch::start(&self.home, &task, order).map_err(BackendError::new)?;
+        Ok(run.id())
+    }
+
     fn grade(&self, request: &GradeRequest) -> Answer<RunId> {
         let task = self.task(&request.task)?;
         // cases that are run again run on as many ranks as they did
@@ -203,7 +246,8 @@ impl Backend for Store {
             work: Work::Grade,
             agent: None,
             suites: request.suites,
-            engine: EngineChoice::Auto,
+            engine: request.engine,
+            calibration: CalibrationChoice::Auto,
             ranks,
             only: request.only.clone(),
             parent: request.parent.clone(),
@@ -225,6 +269,19 @@ impl Backend for Store {
         run.request(Request::Cancel).map_err(BackendError::new)
     }
 
+    fn shell(&self, words: &[String]) -> ShellCommand {
+        let (home, tasks) = (self.home.root(), &self.tasks);
+        let mut arguments = vec!["--home".into(), home.display().to_string()];
+        arguments.extend(["--tasks".into(), tasks.display().to_string()]);
+        arguments.push("shell".into());
+        arguments.extend(words.iter().cloned());
+        ShellCommand {
+            program: std::env::current_exe().unwrap_or_else(|_| "infradev".into()),
+            arguments,
+            line: crate::cli::output::safe(&crate::cli::shell::line(home, tasks, words)),
+        }
+    }
+
     fn changes(&self, task: &str, left: &Source, right: &Source) -> Answer<Vec<FileChange>> {
         for source in [left, right] {
             agents::left_a_patch(&self.home, source)?;
@@ -244,11 +301,32 @@ impl Backend for Store {
             .map_err(BackendError::new)
     }
 
+    fn files(&self, task: &str, source: &Source, paths: &[String]) -> Answer<Vec<Option<Vec<u8>>>> {
+        let task = self.task(task)?;
+        self.trees
+            .files(&task, source, paths)
+            .map_err(BackendError::new)
+    }
+
+    fn notes(&self, run: &RunId) -> Answer<Notes> {
+        store::notes_of(&self.home.run(run)).map_err(BackendError::new)
+    }
+
+    fn keep_note(&self, run: &RunId, note: &LineNote) -> Answer<Notes> {
+        let by = crate::cli::context::user();
+        let note = LineNote { by, ..note.clone() };
+        store::put_note(&self.home.run(run), note).map_err(BackendError::new)
+    }
+
     fn test_file(&self, task: &str, suite: Suite, path: &str) -> Answer<Option<Vec<u8>>> {
         let task = self.task(task)?;
         self.trees
             .test_file(&task, suite, path)
             .map_err(BackendError::new)
+    }
+
+    fn outcomes(&self, run: &RunId) -> Answer<Vec<GradedCase>> {
+        judged::outcomes(&self.home.run(run))
     }
 
     fn case_detail(
@@ -270,7 +348,7 @@ impl Backend for Store {
                     .map_or(Ok(None), agents::recorded)
             }
             LogKey::Run { run } => Ok(agents::kept(&self.home.run(run))),
-            LogKey::Times { .. } | LogKey::Beside { .. } | LogKey::Output { .. } => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -294,6 +372,10 @@ impl Backend for Store {
             } => logs::output_path(&self.home.run(run), *subject, *suite, *rank),
             LogKey::Run { run } => self.home.run(run).agent_log_path(),
             LogKey::Times { run } => self.home.run(run).agent_times_path(),
+            LogKey::Attempt { run, attempt } => self.home.run(run).earlier_log_path(*attempt),
+            LogKey::AttemptTimes { run, attempt } => {
+                self.home.run(run).earlier_times_path(*attempt)
+            }
             LogKey::Beside { run, name } => logs::beside_path(&self.home.run(run), name)
                 .ok_or_else(|| BackendError::new("no file that an agent leaves has that name"))?,
         };
@@ -321,10 +403,14 @@ fn change(file: &FileStat) -> FileChange {
         kind: match file.change {
             Kind::Add => ChangeKind::Added,
             Kind::Delete => ChangeKind::Deleted,
+            _ if file.modes.is_some() && file.added + file.removed == 0 && !file.binary => {
+                ChangeKind::Mode
+            }
             _ => ChangeKind::Modified,
         },
         added: file.added,
         deleted: file.removed,
         binary: file.binary,
+        modes: file.modes,
     }
 }

@@ -114,12 +114,20 @@ pub fn beside_path(run: &RunDir, name: &str) -> Option<PathBuf> {
     (plain && !name.is_empty()).then(|| run.output_dir().join(format!("{BESIDE}{name}.log")))
 }
 
-/// The output files of a run: what its agent's programs wrote, the submission's suites, gold's.
+/// The output files of a run: what its agent's programs wrote, the submission's suites, gold's,
+/// and the logs of agents of earlier attempts, the oldest first.
 pub fn outputs(run: &RunDir) -> Answer<Vec<LogKey>> {
+    let earlier = (1..).take_while(|attempt| run.earlier_log_path(*attempt).is_file());
+    let earlier: Vec<LogKey> = earlier
+        .map(|attempt| LogKey::Attempt {
+            run: run.id(),
+            attempt,
+        })
+        .collect();
     let dir = run.output_dir();
     let entries = match std::fs::read_dir(&dir) {
         Ok(entries) => entries,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(earlier),
         Err(e) => return Err(place(&dir, &e)),
     };
     let mut agent = Vec::new();
@@ -150,6 +158,7 @@ pub fn outputs(run: &RunDir) -> Answer<Vec<LogKey>> {
     });
     Ok(beside
         .chain(suites.into_iter().map(|(.., key)| key))
+        .chain(earlier)
         .collect())
 }
 
@@ -217,7 +226,10 @@ mod tests {
                 wish: LogWish {
                     key,
                     format,
-                    restart: false,
+                    ticket: 0,
+                    restart: None,
+                    raw: false,
+                    full: false,
                     grows: true,
                     since_s: Some(1000.0),
                 },
@@ -250,6 +262,8 @@ mod tests {
                     }
                 }
                 self.entries.truncate(delta.len);
+                // as the pane does: more than this is not held
+                self.wish.full |= delta.to > 64 << 20;
                 let more = delta.more;
                 self.last = delta;
                 if !more {

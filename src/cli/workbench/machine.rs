@@ -1,11 +1,14 @@
 //! Samples of GPUs and the machine, as the gpu pane shows them.
 
 use crate::gpu::{
-    self, Gpu, GpuProcess, HostLoad, ProcessKind, Reading, Sampler, Settings, Snapshot,
+    self, Gpu, GpuLease, GpuProcess, HostLoad, NvLink, Pcie, ProcessKind, Reading, Sampler,
+    Settings, Snapshot,
 };
 use crate::store::Home;
 use crate::tui::backend::{Guard, Sink};
-use crate::tui::gpu_view::{Figure, GpuRow, GpuUse, GpuView, HostView, ProcessRow, UseKind};
+use crate::tui::gpu_view::{
+    DiskView, Figure, GpuMore, GpuRow, GpuUse, GpuView, HostView, MigRow, ProcessRow, UseKind,
+};
 
 /// Stops the sampler on a thread of its own: a call into the driver may hold it for a while.
 struct Stop {
@@ -24,7 +27,9 @@ impl Drop for Stop {
 
 /// Must be called inside a runtime.
 pub fn sample(home: &Home, sink: Sink<GpuView>) -> Guard {
-    let sampler = Sampler::start(Settings::new(home.root()));
+    let mut settings = Settings::new(home.root());
+    settings.slow_lane = true;
+    let sampler = Sampler::start(settings);
     let mut newest = sampler.subscribe();
     let forward = tokio::spawn(async move {
         while newest.changed().await.is_ok() {
@@ -47,6 +52,8 @@ fn view(snapshot: &Snapshot) -> GpuView {
     GpuView {
         at_s: snapshot.at_s,
         driver: snapshot.driver.clone(),
+        cuda: snapshot.cuda.clone(),
+        retry_at_s: snapshot.retry_at_s,
         gpus: snapshot.gpus.iter().map(row).collect(),
         reason: snapshot
             .unavailable
@@ -57,7 +64,16 @@ fn view(snapshot: &Snapshot) -> GpuView {
 }
 
 fn host(load: &HostLoad) -> HostView {
+    let disk = |found: &Reading<gpu::Disk>| {
+        found.value().map(|disk| DiskView {
+            free: disk.free_bytes,
+            total: disk.total_bytes,
+        })
+    };
     HostView {
+        read_at_s: load.read_at_s,
+        home_disk: disk(&load.disk),
+        cache_disk: disk(&load.cache_disk),
         cores: match &load.cores_pct {
             Reading::Value(cores) => cores.len() as u32,
             _ => 0,
@@ -87,6 +103,10 @@ fn row(gpu: &Gpu) -> GpuRow {
         Reading::Value(processes) => processes.iter().map(process).collect(),
         _ => Vec::new(),
     };
+    let mig = match &gpu.mig {
+        Reading::Value(parts) => parts.iter().map(instance).collect(),
+        _ => Vec::new(),
+    };
     GpuRow {
         index: gpu.index,
         uuid: gpu.uuid.clone(),
@@ -100,12 +120,92 @@ fn row(gpu: &Gpu) -> GpuRow {
         sm_mhz: figure(gpu.sm_clock_mhz),
         pstate: figure(gpu.pstate),
         throttle,
+        throttle_told: matches!(gpu.throttle, Reading::Value(_)),
         ecc_errors: figure(gpu.ecc_uncorrected),
+        more: more(gpu),
+        mig,
         uses: gpu.uses().into_iter().map(used).collect(),
         processes,
         free: gpu.free(),
         read_at_s: gpu.read_at_s,
         lost_since_s: gpu.lost_since_s,
+    }
+}
+
+fn more(gpu: &Gpu) -> GpuMore {
+    let pcie = |of: fn(Pcie) -> u64| figure(gpu.pcie.map(of));
+    let nvlink = |of: fn(NvLink) -> Reading<u64>| match gpu.nvlink {
+        Reading::Value(link) => figure(of(link)),
+        unknown => figure(unknown.map(|_| 0)),
+    };
+    let link_max = gpu.pcie_link.value().and_then(|link| {
+        let (generation, width) = link.generation_max.zip(link.width_max)?;
+        Some([generation, width])
+    });
+    GpuMore {
+        bus_id: gpu.fixed.bus_id.clone(),
+        memory_busy_percent: figure(gpu.memory_utilisation_pct),
+        memory_mhz: figure(gpu.memory_clock_mhz),
+        sm_max_mhz: figure(gpu.fixed.sm_clock_max_mhz),
+        memory_max_mhz: figure(gpu.fixed.memory_clock_max_mhz),
+        slowdown_c: figure(gpu.fixed.slowdown_c),
+        shutdown_c: figure(gpu.fixed.shutdown_c),
+        fan_percent: figure(gpu.fan_pct),
+        energy_j: figure(gpu.energy_j),
+        ecc_corrected: figure(gpu.ecc_corrected),
+        compute_mode: gpu.fixed.compute_mode.clone(),
+        persistence: figure(gpu.fixed.persistence),
+        pcie_link: figure(gpu.pcie_link.map(|link| [link.generation, link.width])),
+        pcie_link_max: link_max,
+        pcie: [
+            pcie(|p| p.received_bytes_per_s),
+            pcie(|p| p.sent_bytes_per_s),
+        ],
+        nvlinks: figure(gpu.nvlink.map(|link| [link.active, link.links])),
+        nvlink: [
+            nvlink(|link| link.received_bytes_per_s),
+            nvlink(|link| link.sent_bytes_per_s),
+        ],
+        lease: lease(&gpu.lease),
+    }
+}
+
+/// Who has it, in full.
+fn lease(lease: &Reading<GpuLease>) -> Option<String> {
+    let Reading::Value(lease) = lease else {
+        return None;
+    };
+    Some(match lease {
+        GpuLease::Free => "nobody".into(),
+        GpuLease::Held {
+            run,
+            user,
+            pid,
+            host,
+            ..
+        } => {
+            let whose = match run {
+                Some(run) => format!("run {run}"),
+                None => "somebody, who left no name".into(),
+            };
+            let user = user.as_ref().map(|user| format!(" of {user}"));
+            let place = pid.zip(host.as_ref());
+            let place = place.map(|(pid, host)| format!(" (pid {pid} on {host})"));
+            [Some(whose), user, place].into_iter().flatten().collect()
+        }
+        GpuLease::Stale { run, user } => {
+            format!("stale: run {run} of {user} died with it; the next run takes it")
+        }
+    })
+}
+
+fn instance(part: &gpu::Mig) -> MigRow {
+    MigRow {
+        index: part.index,
+        uuid: part.uuid.clone(),
+        profile: part.profile.clone(),
+        memory_used: figure(part.memory_used_bytes),
+        memory_total: figure(part.memory_total_bytes),
     }
 }
 
@@ -131,7 +231,12 @@ fn process(found: &GpuProcess) -> ProcessRow {
             ProcessKind::Both => "C+G",
         },
         memory: figure(found.memory_bytes),
-        who: found.who(),
+        sm_percent: figure(found.sm_pct),
+        cpu_percent: figure(found.cpu_pct),
+        started_s: figure(found.started_s),
+        instance: found.instance,
+        run: found.run.clone(),
+        who: found.owner(),
         user: found.user.clone().value().unwrap_or_default(),
         command: found.command.clone().value().unwrap_or_default(),
     }

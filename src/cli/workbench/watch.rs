@@ -1,7 +1,7 @@
 //! Changes of the store and the catalog, from the file system's notices.
 //!
 //! Watched are the folder of runs, each run that is not finished (a worker writes there), its
-//! output, and the folder of tasks. A finished run's folder is left alone: a thousand of them
+//! output, the folder of tasks, and each task's with the suites and patches in it. A finished run's folder is left alone: a thousand of them
 //! would cost a thousand watches.
 
 use std::collections::HashSet;
@@ -56,6 +56,15 @@ pub fn start(home: &Home, tasks: &Path, sink: Sink<Change>) -> Answer<Guard> {
     // a folder of tasks that is not there cannot change
     if tasks.is_dir() {
         watch.add(tasks).map_err(BackendError::new)?;
+        // the folders in which an author edits
+        for folder in folders_of(tasks).iter().flat_map(|task| {
+            let mut own = folders_of(task);
+            own.push(task.clone());
+            own
+        }) {
+            // where the system has no more watches, edits there are seen by the next key that asks
+            let _ = watch.add(&folder);
+        }
     }
     {
         let mut state = watching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,4 +108,15 @@ impl Watching {
             let _ = watch.add(&folder.join("output"));
         }
     }
+}
+
+/// Folders of a folder, links and hidden ones left out.
+fn folders_of(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+        .map(|entry| entry.path())
+        .take(500)
+        .collect()
 }

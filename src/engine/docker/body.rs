@@ -96,9 +96,13 @@ pub(super) fn body(
 fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
     let limits = &spec.limits;
     let list = |texts: &[&str]| Some(texts.iter().map(ToString::to_string).collect());
-    let mut security = vec!["no-new-privileges"];
+    let mut security = vec!["no-new-privileges".to_owned()];
     if daemon.labelled || daemon.podman {
-        security.push("label=disable");
+        security.push("label=disable".into());
+    }
+    if daemon.podman {
+        // it reads no list of masked paths beside its options
+        security.push(format!("mask={}", MASKED.join(":")));
     }
     let network = match spec.network {
         Network::Loopback => "none",
@@ -111,7 +115,7 @@ fn host(spec: &SandboxSpec, daemon: &Daemon, mounts: Vec<Mount>) -> HostConfig {
     HostConfig {
         network_mode: Some(network.into()),
         cap_drop: Some(vec!["ALL".into()]),
-        security_opt: list(&security),
+        security_opt: Some(security),
         privileged: Some(false),
         readonly_rootfs: Some(true),
         ipc_mode: Some("private".into()),
@@ -166,4 +170,21 @@ fn requests(gpus: &[String]) -> Option<Vec<DeviceRequest>> {
             ..DeviceRequest::default()
         }]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `docker run --gpus device=…` asks for them: these and no others, and never all.
+    #[test]
+    fn gpus_are_asked_for_by_uuid() {
+        let uuids = ["GPU-5d1c".to_owned(), "MIG-77aa".to_owned()];
+        let asked = serde_json::json!([{
+            "DeviceIDs": ["GPU-5d1c", "MIG-77aa"],
+            "Capabilities": [["gpu", "compute", "utility"]],
+        }]);
+        assert_eq!(serde_json::json!(requests(&uuids)), asked);
+        assert_eq!(requests(&[]), None);
+    }
 }

@@ -40,6 +40,12 @@ pub(super) fn is_missing(error: &Error) -> bool {
     refusal(error).is_some_and(|(code, _)| code == 404)
 }
 
+/// Whether the answer has a word that Docker's API does not know: podman calls a container `stopped`
+/// until it has looked after its end.
+pub(super) fn is_unread(error: &Error) -> bool {
+    matches!(error, Error::JsonDataError { .. })
+}
+
 impl Docker {
     /// Calls the daemon; an error that is not the daemon's own is looked into.
     pub(super) async fn call<T>(

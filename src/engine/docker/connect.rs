@@ -8,11 +8,14 @@ use bollard::models::SystemInfo;
 use bollard::{API_DEFAULT_VERSION, ClientVersion};
 
 use super::call::{CALL_PATIENCE, within};
-use super::find::{ASK_LIMIT, Api, Found, ask, find, places};
+use super::find::{ASK_LIMIT, Api, Found, ask, find, oldest_spoken, places};
 use super::{DockerUnavailable, Owner};
 
 /// What a daemon may take to tell about itself.
 const INFO_LIMIT: Duration = Duration::from_secs(3);
+/// What one may take that did not answer in time: on a busy machine it is late, and a run that went
+/// to the other engine for that would not be like its neighbours.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// A daemon, as found when we connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +46,19 @@ pub struct Docker {
 }
 
 impl Docker {
-    /// The daemon of this machine that this process's environment leads to. A few seconds at most.
+    /// The daemon of this machine that this process's environment leads to. A few seconds, where
+    /// one hangs some twenty.
     pub async fn connect(owner: Owner) -> Result<Self, DockerUnavailable> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let places = places(variable)?;
-        Self::over(move || find(&places, ASK_LIMIT), owner).await
+        let look = |limit| {
+            let places = places.clone();
+            Self::over(move || find(&places, limit), owner.clone())
+        };
+        match look(ASK_LIMIT).await {
+            Err(DockerUnavailable::Hangs { .. }) => look(PATIENCE).await,
+            answer => answer,
+        }
     }
 
     /// The daemon behind a socket.
@@ -71,7 +82,11 @@ impl Docker {
         };
         let info = match within(INFO_LIMIT, client.info()).await {
             Ok(Ok(info)) => info,
-            Ok(Err(error)) => return Err(odd(error.to_string())),
+            Ok(Err(error)) => {
+                let (socket, said) = (found.socket.clone(), error.to_string());
+                let too_new = tokio::task::spawn_blocking(move || too_new(&socket));
+                return Err(too_new.await.ok().flatten().unwrap_or_else(|| odd(said)));
+            }
             Err(_) => {
                 return Err(DockerUnavailable::Hangs {
                     socket: found.socket.clone(),
@@ -129,14 +144,27 @@ fn knows_gpus(info: &SystemInfo) -> bool {
         || Path::new(HOOK).exists()
 }
 
+/// Whether a daemon that refused us did so because it no longer speaks any version of ours.
+fn too_new(socket: &Path) -> Option<DockerUnavailable> {
+    let oldest = oldest_spoken(socket, ASK_LIMIT)?;
+    (oldest > newest()).then(|| DockerUnavailable::TooNew {
+        socket: socket.into(),
+        oldest: oldest.to_string(),
+        newest: newest().to_string(),
+    })
+}
+
+fn newest() -> Api {
+    Api(
+        API_DEFAULT_VERSION.major_version,
+        API_DEFAULT_VERSION.minor_version,
+    )
+}
+
 /// In the newest version of the interface that both sides speak. (The client's own negotiation asks
 /// in its newest version, which daemons before 24 refuse.)
 fn client(found: &Found) -> Result<bollard::Docker, DockerUnavailable> {
-    let newest = Api(
-        API_DEFAULT_VERSION.major_version,
-        API_DEFAULT_VERSION.minor_version,
-    );
-    let Api(major_version, minor_version) = found.api.min(newest);
+    let Api(major_version, minor_version) = found.api.min(newest());
     let version = ClientVersion {
         major_version,
         minor_version,

@@ -7,7 +7,7 @@ use bollard::query_parameters::RemoveContainerOptionsBuilder;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::call::{is_missing, one_line, refusal, within};
+use super::call::{is_missing, is_unread, one_line, refusal, within};
 use super::held::Held;
 use super::{Docker, by_hand};
 use crate::engine::driver::{Fault, Gone, Vessel};
@@ -16,7 +16,7 @@ use crate::engine::ownership::Lent;
 /// What the daemon may take to say what became of a container.
 const LOOK_PATIENCE: Duration = Duration::from_secs(5);
 /// What passes between the end of a container's streams and the daemon's word that it has ended.
-const SETTLE_PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const SETTLE_PATIENCE: Duration = Duration::from_secs(3);
 /// What removing it may take, with a restart of the daemon meanwhile. What is not removed by then
 /// is left to whoever reaps.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(15);
@@ -88,6 +88,12 @@ impl Container {
             return match within(LOOK_PATIENCE, looked).await {
                 Ok(Ok(inspected)) => {
                     let state = inspected.state.unwrap_or_default();
+                    // it says only afterwards by what it ended
+                    let stopping = state.status == Some(ContainerStateStatusEnum::STOPPING);
+                    if stopping && Instant::now() < until {
+                        sleep(Duration::from_millis(20)).await;
+                        continue;
+                    }
                     if silent && state.running == Some(true) {
                         if Instant::now() < until {
                             sleep(Duration::from_millis(20)).await;
@@ -98,6 +104,10 @@ impl Container {
                     verdict(&state)
                 }
                 Ok(Err(error)) if is_missing(&error) => machine(REMOVED.into()),
+                Ok(Err(error)) if is_unread(&error) && Instant::now() < until => {
+                    sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
                 Ok(Err(error)) => match self.docker.reachable().await {
                     Err(gone) => machine(format!("the container engine went away: {gone}")),
                     Ok(()) if refusal(&error).is_some() => None,

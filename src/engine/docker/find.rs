@@ -15,7 +15,10 @@ use super::DockerUnavailable;
 use crate::domain::hex;
 
 const SOCKET: &str = "/var/run/docker.sock";
-const PODMAN: &str = "/run/podman/podman.sock";
+/// Podman's own for the whole machine: by default nobody but root may look into its folder.
+pub(super) const PODMAN: &str = "/run/podman/podman.sock";
+/// Where a login puts a user's sockets; `sudo`, cron and the like set no variable.
+const RUNTIME: &str = "/run/user";
 /// What a daemon may take to say that it is there.
 pub const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// A daemon's answer to a ping is far shorter.
@@ -48,7 +51,11 @@ pub fn places(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<PathBuf>, DockerUnavailable> {
     if let Some(host) = variable("DOCKER_HOST") {
-        return Ok(vec![socket_of("DOCKER_HOST", &host)?]);
+        let remote = |host| DockerUnavailable::Remote {
+            named: "DOCKER_HOST".into(),
+            host,
+        };
+        return Ok(vec![socket_of(&host).ok_or_else(|| remote(host.clone()))?]);
     }
     let home = variable("HOME").map(PathBuf::from);
     let settings = variable("DOCKER_CONFIG")
@@ -61,22 +68,19 @@ pub fn places(
         }
     }
     let mut places = vec![PathBuf::from(SOCKET)];
-    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-    places.extend(runtime.as_ref().map(|dir| dir.join("docker.sock")));
+    let runtime = variable("XDG_RUNTIME_DIR").map_or_else(
+        || Path::new(RUNTIME).join(nix::unistd::getuid().to_string()),
+        PathBuf::from,
+    );
+    places.push(runtime.join("docker.sock"));
     places.extend(home.map(|dir| dir.join(".docker/run/docker.sock")));
-    places.extend(runtime.map(|dir| dir.join("podman/podman.sock")));
+    places.push(runtime.join("podman/podman.sock"));
     places.push(PODMAN.into());
     Ok(places)
 }
 
-fn socket_of(named: &str, host: &str) -> Result<PathBuf, DockerUnavailable> {
-    match host.strip_prefix("unix://") {
-        Some(path) => Ok(path.into()),
-        None => Err(DockerUnavailable::Remote {
-            named: named.into(),
-            host: host.into(),
-        }),
-    }
+fn socket_of(host: &str) -> Option<PathBuf> {
+    host.strip_prefix("unix://").map(PathBuf::from)
 }
 
 fn read_json(path: &Path) -> Result<Value, String> {
@@ -104,20 +108,30 @@ fn context_socket(settings: &Path, name: &str) -> Result<PathBuf, DockerUnavaila
         .pointer("/Endpoints/docker/Host")
         .and_then(Value::as_str)
         .ok_or_else(|| broken(format!("{} names no docker endpoint", path.display())))?;
-    socket_of(&format!("DOCKER_CONTEXT ({name})"), host)
+    socket_of(host).ok_or_else(|| DockerUnavailable::RemoteContext {
+        name: name.into(),
+        host: host.into(),
+    })
 }
 
 /// Asks all places at once, each for at most `limit`: the first in order that answers, else the
-/// trouble of the first that is more than absent.
+/// trouble of the first that is more than absent. The whole machine's podman is as good as absent
+/// to those who may not look for it, where nobody named it.
 pub fn find(places: &[PathBuf], limit: Duration) -> Result<Found, DockerUnavailable> {
     let asked: Vec<_> = (places.iter().cloned())
         .map(|socket| std::thread::spawn(move || ask(&socket, limit)))
         .collect();
     let mut trouble = None;
+    let closed = |error: &DockerUnavailable| {
+        matches!(error, DockerUnavailable::PermissionDenied { socket }
+            if places.len() > 1 && socket == Path::new(PODMAN))
+    };
     for answer in asked {
         match answer.join() {
             Ok(Ok(found)) => return Ok(found),
-            Ok(Err(error)) if !error.is_absence() => trouble = trouble.or(Some(error)),
+            Ok(Err(error)) if !error.is_absence() && !closed(&error) => {
+                trouble = trouble.or(Some(error));
+            }
             _ => {}
         }
     }
@@ -146,20 +160,37 @@ fn hangs(socket: &Path, limit: Duration) -> DockerUnavailable {
     }
 }
 
+fn exchange(socket: &Path, path: &str, limit: Duration) -> std::io::Result<Vec<u8>> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(limit))?;
+    stream.set_write_timeout(Some(limit))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut bytes = Vec::new();
+    match stream.take(ANSWER_BYTES).read_to_end(&mut bytes) {
+        // a daemon that keeps the connection open has answered all the same
+        Err(error) if bytes.is_empty() => Err(error),
+        _ => Ok(bytes),
+    }
+}
+
+/// The oldest version of the interface that a daemon speaks, by its own word; at most `limit`.
+pub(super) fn oldest_spoken(socket: &Path, limit: Duration) -> Option<Api> {
+    let bytes = exchange(socket, "/version", limit).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // headers before it, and the sizes of pieces around it
+    let document = text.get(text.find('{')?..=text.rfind('}')?)?;
+    let said: Value = serde_json::from_str(document).ok()?;
+    version(said.get("MinAPIVersion")?.as_str()?)
+}
+
+fn version(text: &str) -> Option<Api> {
+    let (major, minor) = text.split_once('.')?;
+    Some(Api(major.parse().ok()?, minor.parse().ok()?))
+}
+
 fn ping(socket: &Path, limit: Duration) -> Result<Found, DockerUnavailable> {
-    let exchange = || {
-        let mut stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(Some(limit))?;
-        stream.set_write_timeout(Some(limit))?;
-        stream.write_all(b"GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n")?;
-        let mut bytes = Vec::new();
-        match stream.take(ANSWER_BYTES).read_to_end(&mut bytes) {
-            // a daemon that keeps the connection open has answered all the same
-            Err(error) if bytes.is_empty() => Err(error),
-            _ => Ok(bytes),
-        }
-    };
-    match exchange() {
+    match exchange(socket, "/_ping", limit) {
         Ok(bytes) => answer(socket, &String::from_utf8_lossy(&bytes)),
         Err(error) => Err(trouble(socket, &error, limit)),
     }
@@ -211,9 +242,7 @@ fn answer(socket: &Path, text: &str) -> Result<Found, DockerUnavailable> {
             "it answers a ping, and not as a container daemon".into()
         ));
     };
-    let api = (said.split_once('.'))
-        .and_then(|(major, minor)| Some(Api(major.parse().ok()?, minor.parse().ok()?)))
-        .ok_or_else(|| odd(format!("it says that its API is {said:?}")))?;
+    let api = version(said).ok_or_else(|| odd(format!("it says that its API is {said:?}")))?;
     if api < OLDEST {
         return Err(DockerUnavailable::TooOld {
             socket: socket.into(),
@@ -312,6 +341,30 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(4));
     }
 
+    /// A daemon whose oldest version is newer than what is asked in, as dockerd answers.
+    #[test]
+    fn the_oldest_version_that_a_daemon_speaks_is_its_own_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = Duration::from_secs(5);
+        let path = folder.path().join("new");
+        let listener = UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 13];
+            stream.read_exact(&mut request).unwrap();
+            assert_eq!(&request, b"GET /version ");
+            let body = r#"{"ApiVersion":"1.99","MinAPIVersion":"1.90"}"#;
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let text = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+            stream.write_all(text.as_bytes()).unwrap();
+        });
+        assert_eq!(oldest_spoken(&path, limit), Some(Api(1, 90)));
+        assert_eq!(
+            oldest_spoken(&answering(folder.path(), "odd", GOOD), limit),
+            None
+        );
+    }
+
     #[test]
     fn the_first_that_answers_is_taken_else_the_first_that_is_in_trouble() {
         let folder = tempfile::tempdir().unwrap();
@@ -333,7 +386,7 @@ mod tests {
         let error = find(&both, limit).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("no socket at {0} or {0}", both[0].display())
+            format!("no socket for this user at {0} or {0}", both[0].display())
         );
     }
 
@@ -362,6 +415,12 @@ mod tests {
             one("/a/b")
         );
         assert_eq!(look(&[("DOCKER_CONTEXT", "mine")]), one("/run/mine.sock"));
+        let own = look(&[]).unwrap();
+        let uid = nix::unistd::getuid();
+        assert_eq!(
+            own[1],
+            PathBuf::from(format!("/run/user/{uid}/docker.sock"))
+        );
         let usual = look(&[("XDG_RUNTIME_DIR", "/run/user/7")]).unwrap();
         assert_eq!(
             usual,
@@ -390,6 +449,19 @@ mod tests {
                 error.to_string(),
                 format!("DOCKER_HOST is {host}: only unix sockets are looked at")
             );
+            assert!(error.advice().starts_with("unset DOCKER_HOST"));
         }
+        std::fs::write(
+            meta.join("meta.json"),
+            r#"{"Name":"mine","Endpoints":{"docker":{"Host":"ssh://there"}}}"#,
+        )
+        .unwrap();
+        // chosen in the settings: there is no variable to unset
+        let error = look(&[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the docker context mine is ssh://there: only unix sockets are looked at"
+        );
+        assert!(error.advice().contains("docker context use default"));
     }
 }

@@ -1,12 +1,15 @@
 //! What dead workers left: containers of ours whose owner is no more.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use bollard::query_parameters::ListContainersOptionsBuilder;
+use bollard::models::ContainerSummary;
+use bollard::query_parameters::{ListContainersOptions, ListContainersOptionsBuilder};
+use tokio::time::{Instant, sleep};
 
 use super::Docker;
-use super::call::is_missing;
-use super::container::remove;
+use super::call::{is_missing, is_unread};
+use super::container::{SETTLE_PATIENCE, remove};
 use super::held::is_held;
 use super::owner::{self, Fate, fate};
 use crate::engine::EngineError;
@@ -36,10 +39,7 @@ impl Docker {
             .filters(&ours)
             .build();
         let listed = self
-            .call(
-                "listing containers",
-                self.client.list_containers(Some(options)),
-            )
+            .call("listing containers", self.listed(options))
             .await?;
         let own_home = owner::home_label(&self.owner.home);
         let mut found = Vec::new();
@@ -67,6 +67,23 @@ impl Docker {
             });
         }
         Ok(found)
+    }
+
+    /// Asks again while one of them is on its way out.
+    async fn listed(
+        &self,
+        options: ListContainersOptions,
+    ) -> Result<Vec<ContainerSummary>, bollard::errors::Error> {
+        let until = Instant::now() + SETTLE_PATIENCE;
+        loop {
+            let listed = self.client.list_containers(Some(options.clone())).await;
+            match listed {
+                Err(error) if is_unread(&error) && Instant::now() < until => {
+                    sleep(Duration::from_millis(20)).await;
+                }
+                listed => return listed,
+            }
+        }
     }
 
     /// Removes a leftover, running or not; `false` when it was gone already.

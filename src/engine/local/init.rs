@@ -22,11 +22,14 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
 use super::super::frame::Decoder;
-use super::super::{Begin, Isolation, Message, ProcessStatus, Request, Stream};
+use super::super::{
+    Begin, Isolation, Message, ProcessSpec, ProcessStatus, Request, Stream, TerminalSize,
+};
 use super::filter;
 use super::inbox::{read_begin, take};
 use super::outbox::Outbox;
 use super::process::Process;
+use super::terminal::Terminal;
 use super::tree::{count, kill_each, list};
 use super::watch::{Hit, Watch};
 
@@ -130,6 +133,11 @@ impl Init {
                     process.pump(stream, self.begin.limits.output_bytes, &mut self.out);
                 }
             }
+            for process in self.processes.values_mut() {
+                if let Some(terminal) = process.terminal() {
+                    terminal.pass();
+                }
+            }
             while ended.read_signal()?.is_some() {}
             self.reap();
             if let Some(end) = self.tell_kernel_kills() {
@@ -176,13 +184,16 @@ impl Init {
                 }
             }
         }
+        let streams_end = fds.len();
+        let typing = self.processes.values().filter_map(Process::typing);
+        fds.extend(typing.map(|fd| PollFd::new(fd, PollFlags::POLLOUT)));
         match poll(&mut fds, self.patience()) {
             Ok(_) => {}
             Err(Errno::EINTR) => return Ok((false, Vec::new())),
             Err(e) => return Err(e.into()),
         }
         let speaks = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
-        let ready = (streams.into_iter().zip(&fds[first_stream..]))
+        let ready = (streams.into_iter().zip(&fds[first_stream..streams_end]))
             .filter(|(_, fd)| speaks(fd))
             .map(|(stream, _)| stream)
             .collect();
@@ -212,7 +223,20 @@ impl Init {
         loop {
             match decoder.take::<Request>() {
                 Ok(None) => return None,
-                Ok(Some((Request::Spawn(spec), stdin))) => self.spawn(&spec, &stdin),
+                Ok(Some((Request::Spawn(spec), stdin))) => self.spawn(&spec, &stdin, None),
+                Ok(Some((Request::SpawnOnTerminal(spec, size), _))) => {
+                    self.spawn(&spec, &[], Some(size));
+                }
+                Ok(Some((Request::Typed { id }, bytes))) => {
+                    if let Some(terminal) = self.terminal(id) {
+                        terminal.typed(&bytes);
+                    }
+                }
+                Ok(Some((Request::Resize { id, size }, _))) => {
+                    if let Some(terminal) = self.terminal(id) {
+                        terminal.resize(size);
+                    }
+                }
                 Ok(Some((Request::KillAll, _))) => match self.kill_all() {
                     Ok(processes) => {
                         self.drain();
@@ -228,14 +252,18 @@ impl Init {
         }
     }
 
-    fn spawn(&mut self, spec: &super::super::ProcessSpec, stdin: &[u8]) {
+    fn terminal(&mut self, id: u32) -> Option<&mut Terminal> {
+        self.processes.get_mut(&id)?.terminal()
+    }
+
+    fn spawn(&mut self, spec: &ProcessSpec, stdin: &[u8], terminal: Option<TerminalSize>) {
         let id = spec.id;
         if self.processes.contains_key(&id) {
             let message = format!("there is a process {id} already");
             self.out.put(&Message::NotStarted { id, message }, &[]);
             return;
         }
-        match Process::start(spec, stdin, &self.begin) {
+        match Process::start(spec, stdin, terminal, &self.begin) {
             Ok(process) => {
                 self.processes.insert(id, process);
                 self.out.put(&Message::Started { id }, &[]);

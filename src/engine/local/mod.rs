@@ -8,7 +8,7 @@
 //!
 //! - [`start`]: the worker's side, down to a [`Sandbox`](super::Sandbox)
 //! - [`supervisor`], [`stage`], [`root`], [`harden`]: `infradev __sandbox`, single-threaded
-//! - [`init`], [`process`], [`watch`], [`tree`], [`outbox`], [`filter`]: `infradev __init`,
+//! - [`init`], [`process`], [`terminal`], [`watch`], [`tree`], [`outbox`], [`filter`]: `infradev __init`,
 //!   process 1
 //! - [`probe`]: what this machine allows, for the doctor
 //! - [`sys`]: the only unsafe code of the crate
@@ -21,11 +21,13 @@ mod kernel_kills;
 mod outbox;
 mod probe;
 mod process;
+mod processors;
 mod root;
 mod stage;
 mod start;
 mod supervisor;
 mod sys;
+mod terminal;
 mod tree;
 mod watch;
 

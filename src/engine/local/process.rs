@@ -1,7 +1,7 @@
 //! One process that the worker asked for, and its streams.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,10 @@ use nix::fcntl::{FcntlArg, OFlag, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::{Whence, lseek, pipe2, read, write};
 
-use super::super::{Begin, Message, ProcessSpec, ProcessStatus, Stream};
+use super::super::{Begin, Message, ProcessSpec, ProcessStatus, Stream, TerminalSize};
 use super::outbox::Outbox;
 use super::sys::{self, Birth};
+use super::terminal::Terminal;
 
 /// The variable that names the side channel's descriptor.
 const CHANNEL_VARIABLE: &str = "INFRADEV_CHANNEL_FD";
@@ -30,6 +31,7 @@ pub(super) struct Process {
     pub id: u32,
     pub pid: i32,
     streams: Vec<(Stream, OwnedFd)>,
+    terminal: Option<Terminal>,
     kept_bytes: u64,
     dropped_bytes: u64,
     truncated: Vec<Stream>,
@@ -37,23 +39,32 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(spec: &ProcessSpec, stdin: &[u8], begin: &Begin) -> io::Result<Self> {
+    /// `terminal`: its size, where the process is to have one instead of streams.
+    pub(super) fn start(
+        spec: &ProcessSpec,
+        stdin: &[u8],
+        terminal: Option<TerminalSize>,
+        begin: &Begin,
+    ) -> io::Result<Self> {
         let Some((program, arguments)) = spec.argv.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
         };
-        let (out, out_end) = stream()?;
-        let (err, err_end) = stream()?;
-        let mut streams = vec![(Stream::Stdout, out), (Stream::Stderr, err)];
         let mut command = Command::new(program);
         command
             .args(arguments)
             .env_clear()
             .envs(&begin.env)
             .envs(&spec.env)
-            .current_dir(&spec.cwd)
-            .stdin(given(stdin)?)
-            .stdout(out_end)
-            .stderr(err_end);
+            .current_dir(&spec.cwd);
+        let (mut streams, terminal) = if let Some(size) = terminal {
+            let (terminal, out) = Terminal::open(size, &mut command)?;
+            (vec![(Stream::Stdout, out)], Some(terminal))
+        } else {
+            let (out, out_end) = stream()?;
+            let (err, err_end) = stream()?;
+            command.stdin(given(stdin)?).stdout(out_end).stderr(err_end);
+            (vec![(Stream::Stdout, out), (Stream::Stderr, err)], None)
+        };
         let mut channel = None;
         if spec.channel {
             let (reader, writer) = stream()?;
@@ -63,6 +74,7 @@ impl Process {
             channel = Some(writer);
         }
         let birth = Birth {
+            terminal: terminal.is_some(),
             channel: channel.as_ref().map(AsRawFd::as_raw_fd),
             file_bytes: begin.limits.file_bytes,
             threads: most_threads(begin),
@@ -74,6 +86,7 @@ impl Process {
             // reaped with everybody else, not through the handle
             pid: child.id().cast_signed(),
             streams,
+            terminal,
             kept_bytes: 0,
             dropped_bytes: 0,
             truncated: Vec::new(),
@@ -83,6 +96,15 @@ impl Process {
 
     pub(super) fn descriptors(&self) -> impl Iterator<Item = (Stream, &OwnedFd)> {
         self.streams.iter().map(|(stream, fd)| (*stream, fd))
+    }
+
+    pub(super) fn terminal(&mut self) -> Option<&mut Terminal> {
+        self.terminal.as_mut()
+    }
+
+    /// What to wait for until more of what was typed can be passed on.
+    pub(super) fn typing(&self) -> Option<BorrowedFd<'_>> {
+        self.terminal.as_ref()?.waits()
     }
 
     /// Reads what is there of one stream, up to a turn's worth, and passes it on.
@@ -111,7 +133,8 @@ impl Process {
     fn pass(&mut self, stream: Stream, bytes: &[u8], limit: u64, out: &mut Outbox) {
         let id = self.id;
         let mut keep = bytes.len();
-        if stream != Stream::Channel {
+        // a terminal's output is somebody's screen
+        if stream != Stream::Channel && self.terminal.is_none() {
             keep = keep.min(usize::try_from(limit - self.kept_bytes).unwrap_or(usize::MAX));
             self.kept_bytes += keep as u64;
             self.dropped_bytes += (bytes.len() - keep) as u64;

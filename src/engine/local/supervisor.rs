@@ -21,7 +21,7 @@ use super::harden::harden;
 use super::init::init_main;
 use super::stage::{Staged, drop_root, other, stage};
 use super::start::Setup;
-use super::{INIT_PATH, root, sys};
+use super::{INIT_PATH, processors, root, sys};
 
 /// After the worker's end of the stream is gone, process 1 has this long to end by itself.
 const ORPHAN_PATIENCE: Duration = Duration::from_millis(300);
@@ -42,6 +42,11 @@ pub fn supervisor_main() -> ExitCode {
         Ok(None) => return ExitCode::FAILURE,
         Err(error) => return refuse(refusal("reading what to build", error.to_string())),
     };
+    if let Some(cpus) = setup.spec.limits.cpus
+        && let Err(error) = processors::leave(cpus)
+    {
+        return refuse(refusal("leaving it its processors", error.to_string()));
+    }
     if setup.isolation == Isolation::None {
         return match drop_root_if_any() {
             Ok(()) => init_main(),

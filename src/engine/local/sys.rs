@@ -14,7 +14,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigHandler, Signal};
+use nix::sys::signal::{SigHandler, SigSet, Signal};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid, setsid};
 
@@ -30,7 +30,7 @@ pub(super) fn raw_stdin() -> impl Read {
 }
 
 /// Leaves what this process inherited and no program in a sandbox should have: descriptors beyond
-/// the standard ones, ignored signals, and the login session's keys. Best effort: old kernels lack the first, which
+/// the standard ones, ignored and blocked signals, and the login session's keys. Best effort: old kernels lack the first, which
 /// hakoniwa does again; some lack the second, and then there are no keys.
 pub(super) fn leave_inheritance() {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
@@ -42,6 +42,7 @@ pub(super) fn leave_inheritance() {
             unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }.ok();
         }
     }
+    SigSet::empty().thread_set_mask().ok();
     // SAFETY: nobody in this process, which has just begun, holds a descriptor from 3 up; the null
     // pointer asks for a new anonymous keyring.
     unsafe {
@@ -210,9 +211,19 @@ pub(super) fn filter_system_calls(program: &[libc::sock_filter]) -> Result<(), E
     install(libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW).or_else(|_| install(0))
 }
 
+/// Sets a terminal's size; who is in its foreground is told.
+pub(super) fn set_terminal_size(terminal: &OwnedFd, size: libc::winsize) -> Result<(), Errno> {
+    // SAFETY: the descriptor is open, and the kernel only reads the size, which lives across the
+    // call.
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    Errno::result(done).map(drop)
+}
+
 /// What a process is given between fork and exec.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
+    /// Standard input is a terminal, which becomes its own.
+    pub terminal: bool,
     /// Kept open across the program's start, under its own number.
     pub channel: Option<RawFd>,
     pub file_bytes: u64,
@@ -224,6 +235,10 @@ pub(super) struct Birth {
 pub(super) fn prepare(command: &mut Command, birth: Birth) {
     let set_up = move || {
         setsid()?;
+        if birth.terminal {
+            // SAFETY: no pointers; descriptor 0 is this process's own by now.
+            Errno::result(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) })?;
+        }
         // SAFETY: no pointers. A plain priority again, where ours was raised; lowering never fails.
         unsafe {
             let own = libc::getpriority(libc::PRIO_PROCESS, 0);

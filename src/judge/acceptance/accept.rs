@@ -2,6 +2,7 @@
 
 use super::evidence::{PatchEvidence, collected, outcomes};
 use super::findings::{claims, revise, warnings};
+use super::hollow::{HollowStory, through_old};
 use super::matrix::Functions;
 use super::rules::Case;
 use crate::domain::acceptance::{
@@ -21,6 +22,10 @@ pub struct About {
     pub created_s: f64,
     /// How often gold has to pass, one after the other.
     pub runs: u32,
+    /// Processes of every suite, where others were asked for than the task's own.
+    pub ranks: Option<u32>,
+    /// None: it is not told by what probes reject hollow.
+    pub hollow: Option<HollowStory>,
 }
 
 /// Judges a probe suite. The order of patches, runs and cases changes nothing but the order of
@@ -63,6 +68,8 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         runs: about.runs,
         official: passed,
     };
+    let old = (about.hollow.as_ref())
+        .map_or_else(Vec::new, |story| through_old(&functions, patches, story));
     let unprobed = spec.suites.probes.is_none();
     let rules: Vec<RuleVerdict> = if unprobed {
         Vec::new()
@@ -86,10 +93,12 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         environment: about.environment.clone(),
         created_s: about.created_s,
         runs: about.runs,
+        ranks: about.ranks,
         flake_bound: flake_bound(about.runs),
         claims: claims(spec, &functions, &rows),
         revise: revise(spec, &functions, &rows, passed),
-        warnings: warnings(spec, &functions, gold, &rows),
+        warnings: warnings(spec, &functions, gold, &rows, &old),
+        earlier: Vec::new(),
         rules,
         patches: rows,
     }

@@ -65,6 +65,7 @@ pub(super) fn warnings(
     functions: &Functions<'_>,
     gold: &PatchEvidence,
     rows: &[PatchRow],
+    through_old: &[(&str, String)],
 ) -> Vec<Finding> {
     let mut all = Vec::new();
     let adversarial = || rows.iter().filter(|row| row.role == Role::Adversarial);
@@ -99,6 +100,10 @@ pub(super) fn warnings(
                 String::new(),
             ));
         }
+    }
+    for (function, detail) in through_old {
+        let kind = FindingKind::HollowThroughOld;
+        all.push(finding(kind, function, detail.clone()));
     }
     for claim in &spec.claims {
         if claim.unmeasured.is_some() {

@@ -5,15 +5,24 @@
 //! - [`matrix`]: which probe function rejects which patch, and by what
 //! - [`rules`]: the parts of the rule
 //! - [`findings`]: what to revise, and warnings
+//! - [`hollow`]: by what probes reject the hollow patch
 //! - [`accept`]: all of it
+//! - [`coverage`]: the coverage record of the claims
+//! - [`mutants`]: gold's mutants, by the same matrix
 
 mod accept;
+mod coverage;
 mod evidence;
 mod findings;
+mod hollow;
 mod matrix;
+mod mutants;
 mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use accept::{About, accept};
+pub use coverage::{coverage, rounds_before};
 pub use evidence::{PatchEvidence, SuiteRuns};
+pub use hollow::HollowStory;
+pub use mutants::{MutationAbout, mutation, passes_official};

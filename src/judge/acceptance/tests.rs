@@ -1,9 +1,11 @@
 #![allow(clippy::unwrap_used)]
 use std::collections::BTreeMap;
 
-use super::{About, PatchEvidence, accept};
+use super::{About, HollowStory, MutationAbout, PatchEvidence, accept, mutation};
+use crate::domain::acceptance::Passed;
 use crate::domain::acceptance::{Acceptance, FindingKind, How, Role, Rule, Standing};
-use crate::domain::case::{Phase, RankOutcome};
+use crate::domain::case::{CaseDetail, Phase, RankOutcome};
+use crate::domain::mutation::{GradedMutant, MutantResult, Mutation};
 use crate::domain::task::TaskSpec;
 use crate::domain::{CaseId, CaseResult, Cause, EngineKind, Outcome, Suite};
 
@@ -64,7 +66,7 @@ fn case(id: &str, outcome: Outcome, message: &str) -> CaseResult {
 }
 
 /// Outcomes of `test_one[a]`, `test_one[b]`, `test_two`, `test_guard`: `.` passed, `F` an
-/// assertion, `E` an error, `s` skipped, `-` missing.
+/// assertion, `E` an error, `H` hollow's, `s` skipped, `-` missing.
 fn probes(marks: &str) -> Vec<CaseResult> {
     let ids = ["test_one[a]", "test_one[b]", "test_two", "test_guard"];
     let mut all = Vec::new();
@@ -74,6 +76,7 @@ fn probes(marks: &str) -> Vec<CaseResult> {
             '.' => case(&id, Outcome::Passed, ""),
             'F' => case(&id, Outcome::Failed, "assert 1 == 2"),
             'E' => case(&id, Outcome::Failed, "TypeError: no"),
+            'H' => case(&id, Outcome::Failed, "rank 1: NotImplementedError: hollow"),
             's' => case(&id, Outcome::Skipped, "not here"),
             _ => continue,
         });
@@ -122,7 +125,7 @@ fn good() -> Vec<PatchEvidence> {
     vec![
         patch(Role::Gold, "", 3, &["....", "....", "...."]),
         patch(Role::Base, "", 0, &["FFE."]),
-        patch(Role::Hollow, "", 1, &["EFE."]),
+        patch(Role::Hollow, "", 1, &["HFH."]),
         patch(Role::Adversarial, "bad-one", 3, &["F..."]),
         patch(Role::Adversarial, "bad-two", 3, &["..F."]),
         patch(Role::Alternative, "other", 3, &["...."]),
@@ -138,6 +141,8 @@ fn judged(patches: &[PatchEvidence]) -> Acceptance {
         environment: "e".into(),
         created_s: 0.0,
         runs: 3,
+        ranks: None,
+        hollow: Some(HollowStory::default()),
     };
     accept(&spec, patches, &about)
 }
@@ -265,6 +270,8 @@ fn a_probe_that_gold_does_not_collect_and_no_probes_at_all() {
         environment: "e".into(),
         created_s: 0.0,
         runs: 3,
+        ranks: None,
+        hollow: Some(HollowStory::default()),
     };
     let made = accept(&spec, &good(), &about);
     assert_eq!((made.standing, made.rules.len()), (Standing::Unprobed, 0));
@@ -295,4 +302,126 @@ fn an_assertion_on_one_rank_is_what_the_case_failed_by() {
         How::Assertion
     );
     assert_eq!(told("NotImplementedError: assert nothing"), How::Error);
+}
+
+fn graded(marks: &str, patches: &[PatchEvidence]) -> Mutation {
+    let spec: TaskSpec = toml::from_str(&format!("{TASK}{marks}")).unwrap();
+    let mutants = patches.iter().filter(|p| p.role == Role::Mutant);
+    let mutants = mutants.map(|p| GradedMutant {
+        name: p.name.clone(),
+        operator: "drop-branch".into(),
+        path: "a.py".into(),
+        function: String::new(),
+        line: 1,
+        summary: String::new(),
+        result: MutantResult::Survives,
+        official: Passed { passed: 0, of: 0 },
+        refused: None,
+        killed_by: Vec::new(),
+        guards: Vec::new(),
+        equivalent: None,
+    });
+    let about = MutationAbout {
+        run: "r".into(),
+        engine: EngineKind::Local,
+        environment: "e".into(),
+        created_s: 0.0,
+    };
+    mutation(&spec, mutants.collect(), patches, &about)
+}
+
+#[test]
+fn a_mutant_is_rejected_killed_equivalent_or_survives() {
+    let mut builds_not = patch(Role::Mutant, "builds-not", 0, &[]);
+    builds_not.refused = Some((Cause::Build, "no".into()));
+    let patches = [
+        patch(Role::Gold, "", 3, &["...."]),
+        patch(Role::Mutant, "below", 2, &["...."]),
+        builds_not,
+        patch(Role::Mutant, "caught", 3, &[".E.F"]),
+        patch(Role::Mutant, "guarded", 3, &["...F"]),
+        patch(Role::Mutant, "same", 3, &["...."]),
+    ];
+    let mark = |name: &str| format!("[[equivalent]]\nmutant = \"{name}\"\nwhy = \"w\"\n");
+    let marks = ["below", "caught", "same", "gone"].map(mark).concat();
+    let made = graded(&marks, &patches);
+    let results: Vec<MutantResult> = made.mutants.iter().map(|m| m.result).collect();
+    assert_eq!(
+        results,
+        [
+            MutantResult::OfficialRejects,
+            MutantResult::OfficialRejects,
+            MutantResult::Killed,
+            MutantResult::Survives,
+            MutantResult::Equivalent,
+        ]
+    );
+    // a guard kills nothing, and is named
+    assert_eq!(made.mutants[3].guards, ["probes/test_p.py::test_guard"]);
+    let by: Vec<_> = made.mutants[2]
+        .killed_by
+        .iter()
+        .map(|k| (k.function.as_str(), k.how))
+        .collect();
+    assert_eq!(by, [("probes/test_p.py::test_one", How::Error)]);
+    // the equivalent one is nobody's to kill
+    assert_eq!((made.counts.judged(), made.score), (2, Some(0.5)));
+    let wrong: Vec<&str> = made.wrong_marks.iter().map(|w| w.mutant.as_str()).collect();
+    assert_eq!(wrong, ["below", "caught", "gone"]);
+    // nothing to kill is no score of 0
+    assert_eq!(graded("", &patches[..2]).score, None);
+}
+
+#[test]
+fn without_gold_nothing_of_a_mutant_is_known() {
+    let made = graded("", &[patch(Role::Mutant, "m", 3, &["...."])]);
+    assert_eq!(made.mutants[0].result, MutantResult::OfficialRejects);
+}
+
+#[test]
+fn hollow_that_is_rejected_by_old_behaviour_alone_is_listed() {
+    let spec: TaskSpec = toml::from_str(TASK).unwrap();
+    let listed = |marks: &str, hollow: HollowStory| -> Vec<(String, String)> {
+        let mut patches = good();
+        patches[2] = patch(Role::Hollow, "", 1, &[marks]);
+        let about = About {
+            run: "r".into(),
+            key: "k".into(),
+            engine: EngineKind::Local,
+            environment: "e".into(),
+            created_s: 0.0,
+            runs: 3,
+            ranks: None,
+            hollow: Some(hollow),
+        };
+        let made = accept(&spec, &patches, &about);
+        assert_eq!(made.standing, Standing::Accepted);
+        let kind = FindingKind::HollowThroughOld;
+        let found = made.warnings.into_iter().filter(|w| w.kind == kind);
+        found.map(|w| (w.subject, w.detail)).collect()
+    };
+    let one = "probes/test_p.py::test_one".to_owned();
+    let two = "probes/test_p.py::test_two".to_owned();
+    // one case of a function that a new function stops is enough
+    assert_eq!(listed("HFH.", HollowStory::default()), []);
+    let old = (one.clone(), "assertion: assert 1 == 2".to_owned());
+    let once = std::slice::from_ref(&old);
+    assert_eq!(listed("FFH.", HollowStory::default()), once);
+    // what the probe catches is told by the traceback
+    let caught = HollowStory {
+        changed: false,
+        details: vec![CaseDetail {
+            id: format!("{one}[b]"),
+            traceback: "NotImplementedError: hollow\n\nDuring handling".into(),
+            ..CaseDetail::default()
+        }],
+    };
+    assert_eq!(listed("FFH.", caught), []);
+    // a change without a new function has old ones only
+    let changed = HollowStory {
+        changed: true,
+        details: Vec::new(),
+    };
+    let why = "a changed function raises: the change adds none".to_owned();
+    assert_eq!(listed("FFH.", changed), [old, (two, why)]);
 }

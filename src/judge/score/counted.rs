@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::{Badge, CaseId, Cause, SuiteCalibration, Verdict};
+use crate::domain::{Badge, CaseId, Cause, Review, SuiteCalibration, Verdict};
 
 /// One suite of one run, or both together (`joint`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -80,10 +80,13 @@ pub struct Counted {
     /// `|S| >= |G|` on the union of both suites, where an extra official pass pays for a failed
     /// probe.
     pub resolved_pooled: bool,
+    /// Who looked at a suspect run and cleared it: it counts as clear. The badge stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleared: Option<Review>,
 }
 
 impl Counted {
     pub fn suspect(&self) -> bool {
-        self.badges.contains(&Badge::Suspect)
+        self.badges.contains(&Badge::Suspect) && self.cleared.is_none()
     }
 }

@@ -70,6 +70,7 @@ pub fn recount(seen: &Evidence<'_>) -> Result<Counted, (LeftOut, String)> {
         probes,
         joint,
         resolved_pooled: !void && !refused && joint.passed >= joint.gold_passed,
+        cleared: None,
     };
     match differences(&counted, &counts, grade) {
         None => Ok(counted),

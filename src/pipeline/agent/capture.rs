@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::agent::trace::hosted_searches;
+use crate::agent::trace::{hosted_searches, read};
 use crate::domain::agent::HOSTED_SEARCH;
 use crate::domain::agent_state::Captured;
 use crate::domain::event::PatchedFile;
@@ -20,11 +20,16 @@ use crate::workspace::Capture;
 
 /// What an agent left when its sandbox failed; kept for a person, never graded.
 const PARTIAL: &str = "partial.patch";
+/// Letters of a model's name or a version that are kept of a log.
+const LONGEST_NAME: usize = 200;
 
 /// Makes the patch and puts it where every run has the patch that is graded.
 pub(super) async fn capture(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<(), Stop> {
     let mut made = make(ground, tree).await?;
     made.notes.extend(searches(ground)?);
+    if let Some(named) = named(ground)? {
+        recorder.record(named);
+    }
     let sha256 = hex(&Sha256::digest(&made.patch));
     write(&ground.run.patch_path(), &made.patch)?;
     recorder.record(Event::Captured {
@@ -58,6 +63,25 @@ fn searches(ground: &Ground) -> Result<Option<CaptureNote>, Stop> {
         kind: HOSTED_SEARCH.into(),
         detail: format!("its model's host searched the web, {found} times"),
     }))
+}
+
+/// The model and the version that the agent's log names, where it names any.
+fn named(ground: &Ground) -> Result<Option<Event>, Stop> {
+    let Some(agent) = ground.run.state()?.agent else {
+        return Ok(None);
+    };
+    let Ok(log) = std::fs::File::open(ground.run.agent_log_path()) else {
+        return Ok(None);
+    };
+    // a log that cannot be read to its end names nothing, and is no fault
+    let facts = read(log, agent.format, &mut |_, _| {}).unwrap_or_default();
+    let short = |name: Option<String>| {
+        let name: String = name?.chars().filter(|c| !c.is_control()).collect();
+        Some(name.chars().take(LONGEST_NAME).collect::<String>())
+    };
+    let (model, version) = (short(facts.model), short(facts.version));
+    let any = model.is_some() || version.is_some();
+    Ok(any.then_some(Event::AgentNamed { model, version }))
 }
 
 /// After a fault: what is there is kept beside, and said.

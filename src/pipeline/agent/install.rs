@@ -14,7 +14,7 @@ use crate::domain::agent::InstallSpec;
 use crate::domain::task::{EnvironmentKind, EnvironmentSpec};
 use crate::domain::{Level, hex};
 use crate::engine::{Access, Limits, Mount, Network, ProcessSpec, SandboxSpec, User};
-use crate::environment::{Hold, Package};
+use crate::environment::{Hold, Package, packages_below};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::one_process::to_its_end;
@@ -91,6 +91,31 @@ async fn scripted(
     script: &str,
     recorder: &Recorder,
 ) -> Result<Installed, Stop> {
+    let folder = installation(home, ground, agent, script, recorder).await?;
+    let held = folder.clone();
+    Ok(Installed {
+        // it may have got anything: what an agent could read there is looked for
+        packages: tokio::task::spawn_blocking(move || packages_below(&held))
+            .await
+            .map_err(|e| Stop::Fault(format!("the agent's installation: {e}")))?,
+        mounts: vec![Mount {
+            source: folder.clone(),
+            target: folder.clone(),
+            access: Access::ReadOnly,
+        }],
+        folder: Some(folder),
+        hold: None,
+    })
+}
+
+/// The folder that the script filled, now or earlier.
+async fn installation(
+    home: &Home,
+    ground: &Ground,
+    agent: &AgentSpec,
+    script: &str,
+    recorder: &Recorder,
+) -> Result<PathBuf, Stop> {
     let key = (
         "infradev agent 1",
         &agent.name,
@@ -104,25 +129,15 @@ async fn scripted(
     let folder = agents.join(hex(&Sha256::digest(&key)));
     let io = |e: std::io::Error| Stop::Fault(format!("{}: {e}", folder.display()));
     std::fs::create_dir_all(&agents).map_err(io)?;
-    let installed = Installed {
-        mounts: vec![Mount {
-            source: folder.clone(),
-            target: folder.clone(),
-            access: Access::ReadOnly,
-        }],
-        folder: Some(folder.clone()),
-        packages: Vec::new(),
-        hold: None,
-    };
     if folder.join(READY).is_file() {
-        return Ok(installed);
+        return Ok(folder);
     }
     let lock = folder.with_extension("lock");
     let _held = tokio::task::spawn_blocking(move || Lock::take(&lock))
         .await
         .map_err(|e| Stop::Fault(format!("installing: {e}")))??;
     if folder.join(READY).is_file() {
-        return Ok(installed);
+        return Ok(folder);
     }
     let name = &agent.name;
     recorder.say(Level::Info, format!("agent {name}: installing"));
@@ -140,7 +155,7 @@ async fn scripted(
         )));
     }
     std::fs::write(folder.join(READY), b"").map_err(io)?;
-    Ok(installed)
+    Ok(folder)
 }
 
 /// Runs the script to its end; `Err` inside: it failed, with the end of what it said.

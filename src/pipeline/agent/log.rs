@@ -1,14 +1,14 @@
 //! What an agent prints, on its way to the run's directory: bounded, with the time each piece came.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
 /// A growing log.
 pub(super) struct LogWriter {
     file: File,
-    times: Option<BufWriter<File>>,
+    times: Option<File>,
     since: Instant,
     kept: u64,
     dropped: u64,
@@ -24,7 +24,7 @@ impl LogWriter {
         };
         Ok(Self {
             file: open(path)?,
-            times: times.map(open).transpose()?.map(BufWriter::new),
+            times: times.map(open).transpose()?,
             since: Instant::now(),
             kept: 0,
             dropped: 0,
@@ -54,7 +54,8 @@ impl LogWriter {
         self.file.write_all(bytes)?;
         if let Some(times) = &mut self.times {
             let at = self.since.elapsed().as_millis();
-            writeln!(times, "{at} {}", bytes.len())?;
+            // at once, and whole: a worker that is killed must not leave bytes without their times
+            times.write_all(format!("{at} {}\n", bytes.len()).as_bytes())?;
         }
         Ok(())
     }
@@ -64,10 +65,7 @@ impl LogWriter {
         (self.kept + self.dropped, self.dropped)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        if let Some(times) = &mut self.times {
-            times.flush()?;
-        }
+    pub(super) fn finish(self) -> io::Result<()> {
         self.file.sync_data()
     }
 }
@@ -103,7 +101,7 @@ mod tests {
         log.push(b"67890").unwrap();
         log.push(b"lost").unwrap();
         assert_eq!(log.counts(), (14, 6));
-        log.finish().unwrap();
+        // as it stands where the worker is killed now
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
@@ -115,6 +113,7 @@ mod tests {
             .map(|l| l.split_once(' ').unwrap().1.parse::<usize>().unwrap())
             .sum();
         assert_eq!(sum, text.len());
+        log.finish().unwrap();
     }
 
     #[test]

@@ -19,10 +19,10 @@ use crate::agent::proxy::Proxy;
 use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
 use crate::domain::{AgentOrder, AgentSpec, Event, Level, NetworkMode, Stage, Subject, hex};
-use crate::environment::{self, Package, remove_tree};
+use crate::environment::{Package, Project, remove_tree};
 use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
-use crate::pipeline::ground::{Ground, packages_beside};
+use crate::pipeline::ground::{Ground, beside};
 use crate::pipeline::recorder::Recorder;
 use crate::store::{Home, RunDir};
 
@@ -134,19 +134,32 @@ async fn work(
     let network = order.network.unwrap_or(agent.network.mode);
     let hosts = allow_list(agent, passed).map_err(input)?;
     lay(ground, tree).await?;
-    let own = &ground.environment.packages;
-    leaks("the environment", own, network, tree)?;
-    if network != NetworkMode::Open {
-        let beside = packages_beside(home, ground, recorder).await?;
-        leaks("the system around it", &beside, network, tree)?;
+    let project = Project::of(tree);
+    // an agent with the whole network can fetch any release
+    let closed = network != NetworkMode::Open;
+    if closed {
+        if project.is_unknown() {
+            recorder.say(
+                Level::Warn,
+                "agent: base has no name and no package that an installed release of it could be \
+                 known by",
+            );
+        }
+        leaks("the environment", &ground.environment.packages, &project)?;
+        let seen = beside(home, ground, &project, recorder).await?;
+        leaks("the system around it", &seen.packages, &project)?;
+        if let Some(module) = seen.modules.first() {
+            return Err(Stop::Input(format!(
+                "{} is a package of the task's own project, under whatever name it was installed: \
+                 an agent could read another release of it; take it out of there",
+                module.display()
+            )));
+        }
     }
     let installed = install(home, ground, agent, recorder).await?;
-    leaks(
-        "the agent's installation",
-        &installed.packages,
-        network,
-        tree,
-    )?;
+    if closed {
+        leaks("the agent's installation", &installed.packages, &project)?;
+    }
     let changes = Changes::since(tree);
     let recording = match &order.replay {
         Some(replay) => {
@@ -180,6 +193,7 @@ async fn work(
             order,
             installed,
             prompt: &prompt,
+            hosts: &hosts,
             proxy: proxy.as_ref().map(Proxy::folder),
             recording: recording.as_deref(),
             passed,
@@ -205,12 +219,9 @@ async fn work(
     at_work(ground, &site, sandbox, ears, changes, limit, recorder).await
 }
 
-/// What an agent could read the solution from is refused before it costs anything. `tree`: base.
-fn leaks(what: &str, packages: &[Package], network: NetworkMode, tree: &Path) -> Result<(), Stop> {
-    if network == NetworkMode::Open {
-        return Ok(());
-    }
-    match environment::holds_project(packages, tree).first() {
+/// What an agent could read the solution from is refused before it costs anything.
+fn leaks(what: &str, packages: &[Package], project: &Project) -> Result<(), Stop> {
+    match project.held(packages) {
         None => Ok(()),
         Some(held) => Err(Stop::Input(format!(
             "{what} holds {} {}, the task's own project ({}): an agent could read another release of \

@@ -3,14 +3,16 @@
 //! no gold, nothing of the home.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::disk::Disk;
 use super::certificates::certificates;
-use super::disk::Disk;
 use super::install::Installed;
 use super::stage::AGENT;
+use crate::agent::Hosts;
 use crate::agent::adapter::{Passed, WordError, Words};
 use crate::agent::proxy::SOCKET;
 use crate::agent::relay::RELAY_READY;
@@ -59,6 +61,8 @@ pub(super) struct Plan<'a> {
     pub order: &'a AgentOrder,
     pub installed: Installed,
     pub prompt: &'a Path,
+    /// What it may reach by the proxy.
+    pub hosts: &'a Hosts,
     /// The proxy's folder, with its socket.
     pub proxy: Option<&'a Path>,
     /// What `replay` replays.
@@ -107,7 +111,7 @@ impl Site {
             mounts.push(mount(folder, RECORDING, Access::ReadOnly));
         }
         let mut env = ground.variables(1);
-        env.extend(surroundings(network));
+        env.extend(surroundings(network, plan.hosts));
         if network != NetworkMode::None
             && let Some((mount, variables)) = certificates()
         {
@@ -125,6 +129,7 @@ impl Site {
             out: Path::new(OUT),
             install: plan.installed.folder.as_deref(),
             model: plan.order.model.as_deref().or(plan.agent.model.as_deref()),
+            effort: plan.order.effort.as_deref(),
             replay: plan.recording.map(|_| &replay[..]),
         };
         let wrong = |e: WordError| Stop::Input(e.to_string());
@@ -166,7 +171,7 @@ impl Site {
                     output_bytes: u64::MAX >> 1,
                     scratch_bytes: limits.scratch_mib << 20,
                     shm_bytes: limits.shm_mib << 20,
-                    cpus: None,
+                    cpus: plan.agent.limits.cpus.map(NonZeroU32::get),
                 },
                 network: match network {
                     NetworkMode::Open => Network::Host,
@@ -257,7 +262,7 @@ async fn relay_is_up(sandbox: &mut Sandbox) -> Result<(), Stop> {
 }
 
 /// Variables of every agent, before its adapter's own.
-fn surroundings(network: NetworkMode) -> BTreeMap<String, String> {
+fn surroundings(network: NetworkMode, hosts: &Hosts) -> BTreeMap<String, String> {
     let mut env: BTreeMap<String, String> = [
         ("HOME", HOME),
         ("TERM", "dumb"),
@@ -274,6 +279,12 @@ fn surroundings(network: NetworkMode) -> BTreeMap<String, String> {
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
             env.insert(name.to_owned(), proxy.clone());
             env.insert(name.to_lowercase(), proxy.clone());
+        }
+        // servers of the agent's own; where this machine's are listed, the proxy leads to those
+        if !hosts.lead_here() {
+            for name in ["NO_PROXY", "no_proxy"] {
+                env.insert(name.to_owned(), "localhost,127.0.0.1,::1".to_owned());
+            }
         }
         // node's own requests look at the variables only when told to
         env.insert("NODE_USE_ENV_PROXY".into(), "1".into());

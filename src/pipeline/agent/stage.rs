@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
+use super::super::disk::{Disk, Over};
 use super::changes::{Changes, Counts};
-use super::disk::{Disk, Over};
 use super::log::LogWriter;
-use super::rollout;
+use super::rollout::Rollout;
 use super::site::{RELAY, Site};
 use super::trajectory::{Follower, Trajectory};
 use crate::agent::adapter::Redactor;
@@ -359,7 +359,8 @@ impl Counter {
     fn start(ground: &Ground, site: &Site, mut changes: Changes, recorder: &Recorder) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (trees, recorder) = (Arc::clone(&ground.trees), recorder.clone());
-        let (stopped, home) = (Arc::clone(&stop), site.home.clone());
+        let stopped = Arc::clone(&stop);
+        let mut rollout = Rollout::new(site.home.clone(), ground.run.agent_log_path());
         let thread = tokio::task::spawn_blocking(move || {
             let (mut told, mut used) = (Counts::default(), None);
             while !stopped.load(Ordering::Relaxed) {
@@ -373,7 +374,7 @@ impl Counter {
                         deleted: counts.deleted,
                     });
                 }
-                let usage = rollout::tokens(&home);
+                let usage = rollout.tokens();
                 if let Some(usage) = usage.filter(|_| usage != used) {
                     used = Some(usage);
                     recorder.record(Event::AgentUsage { usage });

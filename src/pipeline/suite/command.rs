@@ -60,8 +60,7 @@ pub(super) fn processes(
             // before the limit, so that the stack of what hangs is in the output when it is killed
             stack_s: (case_s >= 1.0).then(|| (case_s * 0.9).max(case_s - 1.0)),
         };
-        let stdin = serde_json::to_vec(&options)
-            .map_err(|e| super::files::io("encoding options for", &run.worktree, e.into()))?;
+        let stdin = encoded(&options, run)?;
         processes.push(ProcessSpec {
             id: group * run.ranks + rank as u32,
             // -s: no site-packages of a user; -B: nothing is written beside sources. The reporter's
@@ -81,7 +80,42 @@ pub(super) fn processes(
     Ok(processes)
 }
 
-fn environment(run: &SuiteRun, rank: usize, world: usize, port: u16) -> BTreeMap<String, String> {
+/// The same processes, which import `module` (found by the path) and then read their options from `orders`, where each
+/// rank has a pipe of its number: nothing that the work tree holds has run by then.
+pub(super) fn waiting_processes(
+    run: &SuiteRun,
+    orders: &Path,
+    (module, path): (&str, String),
+    sandbox: &Sandbox,
+) -> Result<Vec<ProcessSpec>, SuiteError> {
+    let nonces = vec![String::new(); run.ranks as usize];
+    let mut specs = processes(run, &Plan::default(), 1, &nonces, sandbox)?;
+    for (rank, spec) in specs.iter_mut().enumerate() {
+        let (wait, modules) = (orders.join(rank.to_string()), [module]);
+        spec.stdin = encoded(&Wait { wait, modules }, run)?;
+        spec.env.insert("PYTHONPATH".into(), path.clone());
+    }
+    Ok(specs)
+}
+
+#[derive(Serialize)]
+struct Wait<'a> {
+    wait: PathBuf,
+    modules: [&'a str; 1],
+}
+
+fn encoded(options: &impl Serialize, run: &SuiteRun) -> Result<Vec<u8>, SuiteError> {
+    serde_json::to_vec(options)
+        .map_err(|e| super::files::io("encoding options for", &run.worktree, e.into()))
+}
+
+/// What a rank has on top of the sandbox's environment.
+pub fn environment(
+    run: &SuiteRun,
+    rank: usize,
+    world: usize,
+    port: u16,
+) -> BTreeMap<String, String> {
     let mut env = BTreeMap::new();
     // the same order of sets on every rank, for gold and for the submission
     env.insert("PYTHONHASHSEED".into(), "0".into());
@@ -105,7 +139,7 @@ fn environment(run: &SuiteRun, rank: usize, world: usize, port: u16) -> BTreeMap
 
 /// A sandbox with a network of its own has every port free; a new one for each group, because the
 /// last group's connections may linger. Elsewhere the machine is asked for one.
-fn port(isolation: Isolation, group: u32) -> Result<u16, SuiteError> {
+pub fn port(isolation: Isolation, group: u32) -> Result<u16, SuiteError> {
     if isolation == Isolation::None {
         let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|l| l.local_addr());
         return free
@@ -117,7 +151,7 @@ fn port(isolation: Isolation, group: u32) -> Result<u16, SuiteError> {
 }
 
 /// `worktree/folder` without the dot that stands for the work tree itself.
-fn tidy(worktree: &Path, folder: &str) -> PathBuf {
+pub fn tidy(worktree: &Path, folder: &str) -> PathBuf {
     let parts = Path::new(folder).components();
     let mut path = worktree.to_path_buf();
     path.extend(parts.filter(|c| !matches!(c, std::path::Component::CurDir)));

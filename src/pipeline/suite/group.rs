@@ -12,7 +12,7 @@ use super::fold::{OnRank, fold_phases, fold_ranks};
 use super::rank::{Heard, Rank};
 use super::record::Node;
 use crate::domain::case::CaseDetail;
-use crate::domain::{CaseId, CaseResult, Discrepancy, DiscrepancyKind, Outcome, Phase};
+use crate::domain::{CaseId, CaseResult, Deviation, Discrepancy, DiscrepancyKind, Outcome, Phase};
 use crate::engine::ProcessStatus;
 
 /// What a group may take.
@@ -50,6 +50,7 @@ pub(super) enum Told {
         reason: String,
     },
     Odd(Discrepancy),
+    Deviated(Deviation),
     /// Options of the project's configuration that were set aside.
     Aside(Vec<String>),
 }
@@ -180,6 +181,7 @@ impl Group {
                     self.told.push(Told::Aside(aside));
                 }
                 Heard::Ended { .. } => {}
+                Heard::Deviated(deviation) => self.told.push(Told::Deviated(deviation)),
                 Heard::Odd {
                     kind,
                     place,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::record::{Channel, Line, Record, Report};
-use crate::domain::{CaseId, DiscrepancyKind, Phase};
+use crate::domain::{CaseId, Deviation, DiscrepancyKind, Phase};
 use crate::engine::ProcessStatus;
 
 /// The last of a rank's standard error that is kept, for the story of a crash or a hang.
@@ -73,6 +73,7 @@ pub(super) enum Heard {
     Ended {
         aside: Vec<String>,
     },
+    Deviated(Deviation),
     Odd {
         kind: DiscrepancyKind,
         place: Option<usize>,
@@ -264,6 +265,26 @@ impl Rank {
             // the session's end follows; the case stays the one that was running
             Record::Broken { m } => {
                 self.last_words.get_or_insert(m);
+            }
+            Record::Deviation {
+                a,
+                s,
+                f,
+                q,
+                v,
+                h,
+                c,
+            } => {
+                let case = usize::try_from(c).ok().and_then(|c| self.list.get(c));
+                heard.push(Heard::Deviated(Deviation {
+                    area: a,
+                    place: s,
+                    file: f,
+                    name: q,
+                    line: v,
+                    digest: h,
+                    case: case.cloned(),
+                }));
             }
             Record::Interrupt { m } => self.last_words = Some(m),
             Record::Internal { m, t } => {

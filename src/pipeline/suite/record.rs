@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use crate::domain::Area;
+
 /// A longer line is not the reporter's: it cuts every text it sends.
 const LONGEST: usize = 8 << 20;
 
@@ -49,6 +51,16 @@ pub(super) enum Record {
     },
     Broken {
         m: String,
+    },
+    /// Something that decides outcomes is not what it was (`infradev_watch.py`).
+    Deviation {
+        a: Area,
+        s: String,
+        f: String,
+        q: String,
+        v: u32,
+        h: String,
+        c: i64,
     },
     Interrupt {
         m: String,

@@ -1,6 +1,7 @@
 //! The reporter: what a rank runs, put where a sandbox can mount it (`assets/reporter/`).
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +13,7 @@ use crate::engine::{Access, Mount};
 /// Where a sandbox sees the reporter.
 pub const REPORTER: &str = "/infradev/reporter";
 
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 4] = [
     (
         "runner.py",
         include_str!("../../../assets/reporter/runner.py"),
@@ -20,6 +21,14 @@ const SOURCES: [(&str, &str); 2] = [
     (
         "infradev_reporter.py",
         include_str!("../../../assets/reporter/infradev_reporter.py"),
+    ),
+    (
+        "infradev_probe.py",
+        include_str!("../../../assets/reporter/infradev_probe.py"),
+    ),
+    (
+        "infradev_watch.py",
+        include_str!("../../../assets/reporter/infradev_watch.py"),
     ),
 ];
 
@@ -51,12 +60,15 @@ pub fn reporter_mount(dir: &Path) -> Mount {
 
 /// Content hash of the reporter, for the key of a calibration.
 pub fn reporter_hash() -> String {
-    let mut hasher = Sha256::new();
-    for (name, source) in SOURCES {
-        hasher.update(name);
-        hasher.update([0]);
-        hasher.update(source);
-        hasher.update([0]);
-    }
-    hex(&hasher.finalize())
+    static HASH: LazyLock<String> = LazyLock::new(|| {
+        let mut hasher = Sha256::new();
+        for (name, source) in SOURCES {
+            hasher.update(name);
+            hasher.update([0]);
+            hasher.update(source);
+            hasher.update([0]);
+        }
+        hex(&hasher.finalize())
+    });
+    HASH.clone()
 }

@@ -11,9 +11,10 @@ use super::group::{Group, GroupLimits, Told};
 use super::record::Node;
 use super::spec::{Sandboxes, SuiteError, SuiteOutcome, SuiteRun};
 use super::tally::{Plan, Tally};
+use super::waiting::{Waiting, start};
 use crate::domain::case::CaseDetail;
 use crate::domain::{CaseResult, Event, Level, Outcome, Phase};
-use crate::engine::{EngineError, Loss, Sandbox, SandboxEvent, Stream};
+use crate::engine::{Loss, Sandbox, SandboxEvent, Stream};
 
 /// A kill that is not answered by then has failed: the sandbox is given up.
 const KILL_PATIENCE: Duration = Duration::from_secs(3);
@@ -39,7 +40,7 @@ pub async fn run_suite(
     };
     let ended = suite.all(sandboxes).await;
     if let Some(sandbox) = suite.sandbox.take() {
-        sandbox.close().await;
+        sandboxes.over(sandbox).await;
     }
     ended?;
     for result in suite.tally.finish() {
@@ -49,6 +50,7 @@ pub async fn run_suite(
         results: suite.tally.results(),
         collected: std::mem::take(&mut suite.tally.known),
         discrepancies: std::mem::take(&mut suite.tally.odd),
+        deviations: std::mem::take(&mut suite.tally.deviations),
         groups: suite.groups,
         killed: suite.killed,
         duration_s: suite.clock.elapsed().as_secs_f64(),
@@ -88,6 +90,7 @@ enum Heard {
 impl<S: FnMut(Event)> Running<'_, S> {
     async fn all(&mut self, sandboxes: &mut impl Sandboxes) -> Result<(), SuiteError> {
         let mut reason: Option<String> = None;
+        let mut waiting = sandboxes.waiting();
         while let Some(plan) = self.tally.plan() {
             self.groups = self.tally.group_started();
             if let Some(reason) = reason.take() {
@@ -99,11 +102,12 @@ impl<S: FnMut(Event)> Running<'_, S> {
                     remaining: plan.remaining,
                 });
             }
-            let sandbox = match self.sandbox.take() {
-                Some(sandbox) => sandbox,
-                None => sandboxes.start().await?,
+            let next = match (waiting.take(), self.sandbox.take()) {
+                (Some(waiting), _) => waiting,
+                (None, Some(sandbox)) => sandbox.into(),
+                (None, None) => sandboxes.start().await?.into(),
             };
-            let ending = self.group(sandbox, &plan).await?;
+            let ending = self.group(next, &plan).await?;
             reason = Some(ending.told(self.run.ranks as usize));
         }
         Ok(())
@@ -113,7 +117,8 @@ impl<S: FnMut(Event)> Running<'_, S> {
         self.clock.elapsed()
     }
 
-    async fn group(&mut self, mut sandbox: Sandbox, plan: &Plan) -> Result<Ending, SuiteError> {
+    async fn group(&mut self, next: Waiting, plan: &Plan) -> Result<Ending, SuiteError> {
+        let (mut sandbox, orders) = (next.sandbox, next.orders);
         let nonces = (0..self.run.ranks)
             .map(|_| nonce())
             .collect::<Result<Vec<_>, _>>()?;
@@ -131,14 +136,10 @@ impl<S: FnMut(Event)> Running<'_, S> {
             limits,
             self.now(),
         );
-        for (rank, spec) in specs.into_iter().enumerate() {
-            if self.groups > 1 {
-                self.files.note(rank, &format!("group {}", self.groups))?;
-            }
-            // what ended it is heard next
-            let spawned = sandbox.spawn(spec);
-            spawned.or_else(|e| matches!(e, EngineError::Ended).then_some(()).ok_or(e))?;
+        for rank in (0..specs.len()).filter(|_| self.groups > 1) {
+            self.files.note(rank, &format!("group {}", self.groups))?;
         }
+        start(&sandbox, orders, specs).await?;
         let mut ending = self.listen(&mut sandbox, &mut group, first).await?;
         let suite_over = self.now() >= self.run.limit;
         let usable = self
@@ -400,15 +401,14 @@ impl<S: FnMut(Event)> Running<'_, S> {
                     }
                 }
                 Told::Odd(discrepancy) => self.tally.odd(discrepancy),
+                Told::Deviated(deviation) => self.tally.deviated(deviation),
                 Told::Aside(words) if group.number == 1 => {
-                    let words = words.join(" ");
-                    self.emit(Event::Log {
-                        level: Level::Info,
-                        text: format!(
-                            "{suite}: options of the project's pytest configuration set aside: {}",
-                            first_line(&words).unwrap_or_default()
-                        ),
-                    });
+                    let words = first_line(&words.join(" ")).unwrap_or_default();
+                    let level = Level::Info;
+                    let text = format!(
+                        "{suite}: options of the project's pytest configuration set aside: {words}"
+                    );
+                    self.emit(Event::Log { level, text });
                 }
                 Told::Aside(_) => {}
             }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::waiting::Waiting;
 use crate::domain::task::{LimitsSpec, SuiteSpec};
-use crate::domain::{CaseId, CaseResult, Discrepancy, Subject, Suite};
+use crate::domain::{CaseId, CaseResult, Deviation, Discrepancy, Subject, Suite};
 use crate::engine::{EngineError, Sandbox};
 
 /// One suite on one subject.
@@ -110,6 +111,8 @@ pub struct SuiteOutcome {
     /// collection failed and of which no case is known.
     pub results: Vec<CaseResult>,
     pub discrepancies: Vec<Discrepancy>,
+    /// What was exchanged in the process that reports.
+    pub deviations: Vec<Deviation>,
     /// Groups of processes that were started.
     pub groups: u32,
     /// Processes found alive after the ranks had ended, and killed; 0 are left.
@@ -148,4 +151,14 @@ pub enum SuiteError {
 /// Starts sandboxes for a suite: one, and another when a limit ended it.
 pub trait Sandboxes {
     fn start(&mut self) -> impl Future<Output = Result<Sandbox, EngineError>> + Send;
+
+    /// One whose ranks wait for their order, for the first group; asked once, before the first start.
+    fn waiting(&mut self) -> Option<Waiting> {
+        None
+    }
+
+    /// Ends one in which nothing runs any more.
+    fn over(&mut self, sandbox: Sandbox) -> impl Future<Output = ()> + Send {
+        sandbox.close()
+    }
 }

@@ -3,10 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::record::Node;
-use crate::domain::{CaseId, CaseResult, Discrepancy, Outcome, Phase};
+use crate::domain::{CaseId, CaseResult, Deviation, Discrepancy, Outcome, Phase};
 
 /// Discrepancies kept; a flood of them says no more than the first ones.
 const ODD_KEPT: usize = 200;
+/// Deviations kept of an area, of all groups and ranks together; one process sends fewer. Each area
+/// and each place has room of its own: what does not count crowds nothing out that does.
+const DEVIATIONS: usize = 2048;
+/// ... and of one place in it.
+const AT_A_PLACE: usize = 32;
 /// Groups that may end by a limit; each costs one.
 const HANGS: usize = 20;
 /// Groups of any kind.
@@ -24,7 +29,7 @@ struct BadNode {
 }
 
 /// What the next group is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub only: Option<Vec<CaseId>>,
     pub files: Option<Vec<String>>,
@@ -43,6 +48,7 @@ pub(super) struct Tally {
     finals: HashMap<CaseId, CaseResult>,
     nodes: Vec<BadNode>,
     pub odd: Vec<Discrepancy>,
+    pub deviations: Vec<Deviation>,
     /// Some group had a complete list.
     listed: bool,
     hangs: usize,
@@ -94,6 +100,18 @@ impl Tally {
     pub fn odd(&mut self, discrepancy: Discrepancy) {
         if self.odd.len() < ODD_KEPT {
             self.odd.push(discrepancy);
+        }
+    }
+
+    /// Once, whichever group and rank showed it first.
+    pub fn deviated(&mut self, deviation: Deviation) {
+        let of_area = || (self.deviations.iter()).filter(|known| known.area == deviation.area);
+        let there = of_area().filter(|known| known.place == deviation.place);
+        if of_area().count() < DEVIATIONS
+            && there.clone().count() < AT_A_PLACE
+            && !there.clone().any(|known| known.same(&deviation))
+        {
+            self.deviations.push(deviation);
         }
     }
 

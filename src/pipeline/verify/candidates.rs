@@ -13,15 +13,17 @@ use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::run_suites::Subjected;
 use crate::pipeline::trees::{Patch, Trees, Unchanged};
-use crate::python::hollow::hollow;
+use crate::python::hollow::{Rule, hollow};
 use crate::workspace::Versions;
 
 /// One patch, and what it makes of base.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(in crate::pipeline) struct Candidate {
     pub role: Role,
     pub name: String,
     pub claim: Option<String>,
+    /// Hollow: the change adds no function, and those that it changes raise.
+    pub changed_raise: bool,
     /// Or why there is none.
     pub tree: Result<Oid, (Cause, String)>,
 }
@@ -30,28 +32,28 @@ impl Candidate {
     pub fn label(&self) -> String {
         self.role.label(&self.name)
     }
-}
 
-/// All of them, gold first; built, where the task has a build step.
-pub(super) async fn candidates(
-    ground: &Ground,
-    isolated: &Arc<AtomicBool>,
-) -> Result<Vec<Candidate>, Stop> {
-    let (trees, task) = (Arc::clone(&ground.trees), ground.task.clone());
-    let mut all = tokio::task::spawn_blocking(move || of_task(&trees, &task))
-        .await
-        .map_err(|e| Stop::Fault(format!("patches: {e}")))??;
-    let Some(spec) = &ground.task.spec.build else {
-        return Ok(all);
-    };
-    for (slot, candidate) in (1..).zip(&mut all) {
-        let Ok(tree) = candidate.tree else { continue };
-        let subject = match candidate.role {
+    pub fn subject(&self) -> Subject {
+        match self.role {
             Role::Gold => Subject::Gold,
             _ => Subject::Submission,
-        };
+        }
+    }
+}
+
+/// Builds each, where the task has a build step.
+pub(in crate::pipeline) async fn build_all(
+    ground: &Ground,
+    isolated: &Arc<AtomicBool>,
+    all: &mut [Candidate],
+) -> Result<(), Stop> {
+    let Some(spec) = &ground.task.spec.build else {
+        return Ok(());
+    };
+    for (slot, candidate) in (1..).zip(all) {
+        let Ok(tree) = candidate.tree else { continue };
         let subjected = Subjected {
-            subject,
+            subject: candidate.subject(),
             tree,
             slot,
         };
@@ -60,7 +62,7 @@ pub(super) async fn candidates(
             Ok(()) => Ok(import(ground, &built_tree(&ground.scratch, &subjected)).await?),
         };
     }
-    Ok(all)
+    Ok(())
 }
 
 /// A built tree as git objects, so that suites start from it.
@@ -72,23 +74,30 @@ async fn import(ground: &Ground, built: &Path) -> Result<Oid, Stop> {
         .map_err(|e| Stop::Fault(e.to_string()))
 }
 
-fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop> {
+/// All of them, gold first, not built yet. Blocks.
+pub(super) fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop> {
     let plain = |role, tree| Candidate {
         role,
         name: String::new(),
         claim: None,
+        changed_raise: false,
         tree,
     };
+    let (changed_raise, hollow) = hollow_tree(trees, task)?;
     let mut all = vec![
         plain(Role::Gold, Ok(trees.gold)),
         plain(Role::Base, Ok(trees.base)),
-        plain(Role::Hollow, hollow_tree(trees, task)?),
+        Candidate {
+            changed_raise,
+            ..plain(Role::Hollow, hollow)
+        },
     ];
     for a in &task.spec.adversarial {
         all.push(Candidate {
             role: Role::Adversarial,
             name: a.name.clone(),
             claim: Some(a.claim.clone()),
+            changed_raise: false,
             tree: tree_of(trees, &task.path(&a.patch))?,
         });
     }
@@ -97,6 +106,7 @@ fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop> {
             role: Role::Alternative,
             name: a.name.clone(),
             claim: None,
+            changed_raise: false,
             tree: tree_of(trees, &task.path(&a.patch))?,
         });
     }
@@ -114,8 +124,13 @@ fn tree_of(trees: &Trees, file: &Path) -> Result<Result<Oid, (Cause, String)>, S
     }
 }
 
-/// Made from base and gold each time, so that it never is an old one.
-fn hollow_tree(trees: &Trees, task: &Task) -> Result<Result<Oid, (Cause, String)>, Stop> {
+/// Made from base and gold each time, so that it never is an old one; and whether changed functions
+/// raise in it.
+#[allow(clippy::type_complexity)] // a tree or its refusal, as everywhere here
+pub(in crate::pipeline) fn hollow_tree(
+    trees: &Trees,
+    task: &Task,
+) -> Result<(bool, Result<Oid, (Cause, String)>), Stop> {
     let fault = |e: &dyn std::fmt::Display| Stop::Fault(format!("hollow: {e}"));
     let versions = Versions::of(task, trees.sources()).map_err(|e| fault(&e))?;
     let base = versions.base().map_err(|e| fault(&e))?;
@@ -123,9 +138,10 @@ fn hollow_tree(trees: &Trees, task: &Task) -> Result<Result<Oid, (Cause, String)
     let made = hollow(&base, &gold);
     if made.raised.is_empty() {
         let why = "no function of gold can be made to raise".to_owned();
-        return Ok(Err((Cause::Empty, why)));
+        return Ok((false, Err((Cause::Empty, why))));
     }
     let files: Vec<(String, Vec<u8>)> = made.files.into_iter().collect();
     let tree = trees.snapshot.with_files(trees.gold, &files);
-    tree.map(Ok).map_err(|e| fault(&e))
+    let tree = tree.map_err(|e| fault(&e))?;
+    Ok((made.rule == Rule::Changed, Ok(tree)))
 }

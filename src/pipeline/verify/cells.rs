@@ -1,33 +1,41 @@
 //! The cells of the matrix: those that are known are kept, the others run beside each other within
 //! the machine's limits.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt, stream};
 
 use super::candidates::Candidate;
-use super::keys::{SuiteFiles, cell_key};
+use super::files::Part;
+use super::keys::cell_key;
+use super::memory::Memory;
+use super::reading::Suites;
+use super::warm::Warm;
 use crate::domain::acceptance::Role;
 use crate::domain::case::CaseDetail;
 use crate::domain::cell::{CELL_VERSION, Cell};
-use crate::domain::{CalibratedCase, CaseResult, CaseRun, Event, Subject, Suite, SuiteCalibration};
+use crate::domain::manifest::Again;
+use crate::domain::{
+    CalibratedCase, CaseResult, CaseRun, Deviation, Event, Subject, Suite, SuiteCalibration,
+};
 use crate::pipeline::error::Stop;
+use crate::pipeline::evidence::rewritten_tests;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::place::Place;
 use crate::pipeline::recorder::Recorder;
 use crate::pipeline::run_suites::{Subjected, lay, life, suite_run};
-use crate::pipeline::suite::{SuiteError, run_suite};
-use crate::store::{Home, keep_cell, kept_cell};
+use crate::pipeline::suite::{SuiteError, SuiteRun, run_suite};
+use crate::store::Home;
 
 /// Tests of verify set it, so that a probe can tell gold's runs apart (`VERIFY_RUN_INDEX`).
 const RUN_INDEX: &str = "INFRADEV_TEST_RUN_INDEX";
 
 /// A patch on a suite, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Slot {
+pub(in crate::pipeline) struct Slot {
     /// Index among the candidates.
     pub candidate: usize,
     pub suite: Suite,
@@ -36,58 +44,130 @@ pub(super) struct Slot {
 }
 
 /// What is run and what is known.
-pub(super) struct Cells<'a> {
+pub(in crate::pipeline) struct Cells<'a> {
     pub home: &'a Home,
     pub ground: &'a Ground,
     pub candidates: &'a [Candidate],
-    pub files: &'a BTreeMap<Suite, SuiteFiles>,
+    pub suites: &'a Suites,
     pub recorder: &'a Recorder,
     pub isolated: &'a Arc<AtomicBool>,
-    pub results: BTreeMap<Slot, Vec<CaseResult>>,
+    /// Cells that run again though they are known.
+    pub again: &'a [Again],
+    /// Sandboxes that wait for their order.
+    pub warm: Option<&'a Warm>,
+    pub memory: &'a Memory,
+    /// What gold's first runs came to when it was last asked; empty: nobody knows.
+    pub assumed: BTreeMap<Suite, Vec<CaseResult>>,
+    pub known: Results,
 }
 
-/// Test files of a slot that are not known yet, with their keys.
-type Missing = Vec<(Option<String>, String)>;
+/// What came of cells.
+#[derive(Debug, Default)]
+pub(in crate::pipeline) struct Results {
+    pub by_slot: BTreeMap<Slot, Vec<CaseResult>>,
+    /// What gold exchanged in the process that reports, in any of its runs.
+    pub of_gold: BTreeMap<Suite, Vec<Deviation>>,
+    /// Files whose tests turned out not to stand for themselves.
+    pub together: BTreeMap<Suite, BTreeSet<String>>,
+    /// Slots of which something ran, and those that were known.
+    pub ran: usize,
+    pub kept: usize,
+}
+
+/// Parts of a slot that are not known yet, with their keys.
+pub(super) type Missing = Vec<(Part, String)>;
+
+/// What is known of a slot: its results, and the keys of its cells.
+#[derive(Default)]
+pub(super) struct Known {
+    pub results: Vec<CaseResult>,
+    keys: Vec<String>,
+    deviations: Vec<Deviation>,
+}
+
+impl Known {
+    fn take(&mut self, cell: &Cell) {
+        self.results.extend(cell.results.iter().cloned());
+        self.keys.push(cell.key.clone());
+        self.deviations.extend(cell.deviations.iter().cloned());
+    }
+}
 
 impl Cells<'_> {
     /// Makes all of these slots known, `beside` at a time.
     pub async fn fill(&mut self, slots: Vec<Slot>, beside: usize) -> Result<(), Stop> {
-        let mut jobs = Vec::new();
+        let (mut jobs, mut done) = (Vec::new(), Vec::new());
         for slot in slots {
-            let (mut known, missing) = self.look_up(slot)?;
+            let (known, missing) = self.look_up(slot)?;
             if missing.is_empty() {
-                sort(&mut known, self.gold(slot.suite));
-                self.tell(slot, true, &known, 0.0);
-                self.results.insert(slot, known);
+                let gold = self.gold(slot.suite);
+                done.push((slot, self.settle(slot, true, known, 0.0, gold)));
             } else {
                 jobs.push((slot, known, missing));
             }
         }
+        let kept = done.len();
         let this = &*self;
         let mut running = stream::iter(jobs)
             .map(|(slot, known, missing)| async move {
-                let ran = this.run(slot, &missing).await?;
+                let ran = this.run(slot, &missing, this.gold(slot.suite)).await?;
                 Ok::<_, Stop>((slot, known, ran))
             })
             .buffer_unordered(beside.max(1));
-        let mut done = Vec::new();
         while let Some(ended) = running.next().await {
-            let (slot, mut known, cells) = ended?;
-            let took = cells.first().map_or(0.0, |c| c.duration_s);
-            for cell in cells {
-                keep_cell(this.home, &cell)?;
-                known.extend(cell.results);
-            }
-            sort(&mut known, this.gold(slot.suite));
-            this.tell(slot, false, &known, took);
-            done.push((slot, known));
+            let (slot, known, cells) = ended?;
+            done.push((slot, this.took(slot, known, cells, this.gold(slot.suite))?));
         }
         drop(running);
-        self.results.extend(done);
+        let ran = done.len() - kept;
+        self.know(done, ran);
         Ok(())
     }
 
-    fn tell(&self, slot: Slot, kept: bool, results: &[CaseResult], duration_s: f64) {
+    /// Keeps the cells that ran, and tells of the slot. `gold`: its first run, where it is known.
+    pub(super) fn took(
+        &self,
+        slot: Slot,
+        mut known: Known,
+        cells: Vec<Cell>,
+        gold: Option<&[CaseResult]>,
+    ) -> Result<Known, Stop> {
+        let took = cells.first().map_or(0.0, |c| c.duration_s);
+        for cell in cells {
+            let cell = self.memory.keep(self.home, cell)?;
+            known.take(&cell);
+        }
+        Ok(self.settle(slot, false, known, took, gold))
+    }
+
+    /// `ran`: so many of them were not known before.
+    pub(super) fn know(&mut self, done: Vec<(Slot, Known)>, ran: usize) {
+        self.known.kept += done.len() - ran;
+        self.known.ran += ran;
+        for (slot, known) in done {
+            if self.candidates[slot.candidate].role == Role::Gold {
+                let all = self.known.of_gold.entry(slot.suite).or_default();
+                for deviation in known.deviations {
+                    if !all.iter().any(|known| known.same(&deviation)) {
+                        all.push(deviation);
+                    }
+                }
+            }
+            self.known.by_slot.insert(slot, known.results);
+        }
+    }
+
+    /// In gold's order, and told.
+    pub(super) fn settle(
+        &self,
+        slot: Slot,
+        kept: bool,
+        mut known: Known,
+        duration_s: f64,
+        gold: Option<&[CaseResult]>,
+    ) -> Known {
+        sort(&mut known.results, gold);
+        let results = &known.results;
         self.recorder.record(Event::CellFinished {
             patch: self.candidates[slot.candidate].label(),
             suite: slot.suite,
@@ -96,17 +176,19 @@ impl Cells<'_> {
             passed: results.iter().filter(|r| r.outcome.passed()).count(),
             collected: results.len(),
             duration_s,
+            cells: known.keys.clone(),
         });
+        known
     }
 
     /// Gold's first run of a suite, once it is known.
-    fn gold(&self, suite: Suite) -> Option<&[CaseResult]> {
+    pub(super) fn gold(&self, suite: Suite) -> Option<&[CaseResult]> {
         let slot = Slot {
             candidate: 0,
             suite,
             run: 1,
         };
-        self.results.get(&slot).map(Vec::as_slice)
+        self.known.by_slot.get(&slot).map(Vec::as_slice)
     }
 
     /// What a test of verify tells gold's runs apart by.
@@ -115,84 +197,109 @@ impl Cells<'_> {
         (gold && std::env::var_os(RUN_INDEX).is_some()).then_some(slot.run)
     }
 
-    fn look_up(&self, slot: Slot) -> Result<(Vec<CaseResult>, Missing), Stop> {
+    pub(super) fn look_up(&self, slot: Slot) -> Result<(Known, Missing), Stop> {
+        let (cells, missing) = self.kept(slot, self.again)?;
+        let mut known = Known::default();
+        for cell in cells {
+            if !cell.isolated {
+                self.isolated.store(false, Ordering::Relaxed);
+            }
+            known.take(&cell);
+        }
+        Ok((known, missing))
+    }
+
+    /// The stories of a slot's cases that did not plainly pass, as far as they are kept.
+    pub fn details(&self, slot: Slot) -> Result<Vec<CaseDetail>, Stop> {
+        let (cells, _) = self.kept(slot, &[])?;
+        let details = cells.iter().flat_map(|cell| cell.details.iter().cloned());
+        Ok(details.collect())
+    }
+
+    pub(super) fn parts(&self, suite: Suite) -> Vec<Part> {
+        let none = BTreeSet::new();
+        let together = self.known.together.get(&suite).unwrap_or(&none);
+        self.suites.files[&suite].parts(together)
+    }
+
+    /// Cells of a slot, and what there is none of; `again`: what counts as missing though it is there.
+    fn kept(&self, slot: Slot, again: &[Again]) -> Result<(Vec<Arc<Cell>>, Missing), Stop> {
         let (mut known, mut missing) = (Vec::new(), Missing::new());
         let Ok(tree) = self.candidates[slot.candidate].tree else {
             return Ok((known, missing));
         };
-        let files = &self.files[&slot.suite];
-        let spec = self.ground.task.spec.suites.get(slot.suite);
-        // paths of its own choose among the files: then the suite is taken as a whole
-        let whole = files.tests.is_empty() || spec.is_some_and(|s| !s.paths.is_empty());
-        let parts: Vec<Option<&str>> = if whole {
-            vec![None]
-        } else {
-            files.tests.keys().map(|f| Some(f.as_str())).collect()
-        };
         let index = self.index(slot);
-        for part in parts {
-            let tree = tree.to_string();
-            let key = cell_key(self.ground, slot.suite, &tree, slot.run, files, part, index)?;
-            match kept_cell(self.home, &key) {
-                Some(cell) => {
-                    if !cell.isolated {
-                        self.isolated.store(false, Ordering::Relaxed);
-                    }
-                    known.extend(cell.results);
-                }
-                None => missing.push((part.map(str::to_owned), key)),
+        let (tree, patch) = (tree.to_string(), self.candidates[slot.candidate].label());
+        for part in self.parts(slot.suite) {
+            let key = cell_key(
+                self.ground,
+                slot.suite,
+                &tree,
+                slot.run,
+                self.suites,
+                &part,
+                index,
+            )?;
+            let file = part.file.as_deref();
+            let again = again.iter().any(|a| a.names(&patch, slot.suite, file));
+            match self.memory.cell(self.home, &key).filter(|_| !again) {
+                Some(cell) => known.push(cell),
+                None => missing.push((part, key)),
             }
         }
         Ok((known, missing))
     }
 
-    /// Runs the files of a slot that are missing, in a sandbox and a tree of their own.
-    async fn run(&self, slot: Slot, missing: &Missing) -> Result<Vec<Cell>, Stop> {
+    /// Runs the parts of a slot that are missing, in a sandbox and a tree of their own. `gold`: its
+    /// first run, by which what is expected goes.
+    pub(super) async fn run(
+        &self,
+        slot: Slot,
+        missing: &Missing,
+        gold: Option<&[CaseResult]>,
+    ) -> Result<Vec<Cell>, Stop> {
         let candidate = &self.candidates[slot.candidate];
         let Ok(tree) = candidate.tree else {
             return Ok(Vec::new());
         };
         let ground = self.ground;
-        let subject = match candidate.role {
-            Role::Gold => Subject::Gold,
-            _ => Subject::Submission,
-        };
-        let number = slot.candidate as u32 * 1000 + slot.run;
-        let subjected = Subjected {
-            subject,
-            tree,
-            slot: number,
-        };
-        let worktree = lay(ground, &subjected, slot.suite, None, None).await?;
+        let subject = candidate.subject();
+        // what an earlier one left in folders of its own may still be on its way out
+        let number = self.memory.number();
         let record = ground.scratch.join(format!("cell-{number}-{}", slot.suite));
-        let gold = self.gold(slot.suite).map(calibration);
-        let mut run = suite_run(
-            ground,
-            subject,
-            slot.suite,
-            gold.as_ref(),
-            &[],
-            Some(&record),
-        );
-        let files: Vec<&str> = missing.iter().filter_map(|(f, _)| f.as_deref()).collect();
-        if !files.is_empty() && files.len() < self.files[&slot.suite].tests.len() {
-            run.paths = files.iter().map(|f| (*f).to_owned()).collect();
-            if let Some(expected) = &mut run.expected {
-                expected.retain(|id| files.contains(&id.file()));
-            }
-        }
-        if let Some(index) = self.index(slot) {
-            run.env.insert("VERIFY_RUN_INDEX".into(), index.to_string());
-        }
-        let limit = ground
-            .task
-            .spec
-            .suites
-            .get(slot.suite)
-            .map_or(0.0, |s| s.limit_s);
+        let run = self.suite_run(slot, missing, &record, gold);
+        let spec = ground.task.spec.suites.get(slot.suite);
+        let limit = spec.map_or(0.0, |s| s.limit_s);
+        let tests = &self.suites.dirs[&slot.suite];
         let isolated = Arc::new(AtomicBool::new(true));
-        let mut place = Place::new(ground, &worktree, run.ranks, life(limit), &isolated);
-        let outcome = match run_suite(&mut place, &run, |_| {}).await {
+        let waiting = match self.warm.filter(|_| self.index(slot).is_none()) {
+            Some(warm) => warm.take(tree, slot.suite, self.suites).await,
+            None => None,
+        };
+        let mut ran = None;
+        if let Some((worktree, waiting)) = waiting {
+            let mut place = Place::new(ground, &worktree, run.ranks, life(limit), &isolated);
+            place.waiting = Some(waiting);
+            place.aside = self.warm.map(Warm::aside);
+            let outcome = run_suite(&mut place, &run, |_| {}).await;
+            // one that waited and is no use says nothing of the patch: then in a new one
+            ran = outcome.ok().map(|outcome| (worktree, Ok(outcome)));
+        }
+        let (worktree, outcome) = if let Some(ran) = ran {
+            ran
+        } else {
+            let subjected = Subjected {
+                subject,
+                tree,
+                slot: number,
+            };
+            let tests = self.suites.tests(slot.suite);
+            let worktree = lay(ground, &subjected, slot.suite, tests, None).await?;
+            let mut place = Place::new(ground, &worktree, run.ranks, life(limit), &isolated);
+            let outcome = run_suite(&mut place, &run, |_| {}).await;
+            (worktree, outcome)
+        };
+        let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(SuiteError::Environment(message)) => {
                 let label = candidate.label();
@@ -203,7 +310,10 @@ impl Cells<'_> {
             }
             Err(e) => return Err(Stop::Fault(e.to_string())),
         };
-        if subject == Subject::Gold && outcome.results.is_empty() {
+        if subject == Subject::Gold
+            && outcome.results.is_empty()
+            && missing.len() == self.parts(slot.suite).len()
+        {
             return Err(Stop::Input(format!(
                 "gold collects no case of the {0} suite; correct [suites.{0}] in task.toml",
                 slot.suite
@@ -214,40 +324,96 @@ impl Cells<'_> {
         if !isolated {
             self.isolated.store(false, Ordering::Relaxed);
         }
-        let details = details(&record, subject, slot.suite);
-        for path in [&worktree, &record] {
-            // many trees would fill the disk; what stays goes with the run's scratch
-            let _ = std::fs::remove_dir_all(path);
+        let mut deviations = outcome.deviations;
+        if subject == Subject::Gold {
+            let laid = tests.clone();
+            deviations.extend(rewritten_tests(ground, slot.suite, &worktree, laid).await?);
         }
-        let first = missing.first().map(|(file, _)| file.clone());
-        let of = |id: &str, file: &Option<String>| {
-            let own = id.split("::").next().unwrap_or(id);
-            let known = |f: &Option<String>| f.as_deref() == Some(own);
-            // what no file claims (an error of the whole collection) is told once
-            known(file) || first.as_ref() == Some(file) && !missing.iter().any(|(f, _)| known(f))
+        let details = details(&record, subject, slot.suite);
+        self.remove([worktree, record]);
+        // what no part claims (an error of the whole collection) is told once
+        let first = missing.first().map(|(part, _)| part);
+        let of = |id: &str, part: &Part| {
+            part.holds(id) || first == Some(part) && !missing.iter().any(|(part, _)| part.holds(id))
         };
         Ok(missing
             .iter()
-            .map(|(file, key)| Cell {
+            .map(|(part, key)| Cell {
                 schema: CELL_VERSION,
                 key: key.clone(),
                 patch: candidate.label(),
                 suite: slot.suite,
                 run: slot.run,
-                file: file.clone(),
+                file: part.file.clone(),
+                function: part.function.clone(),
                 results: (outcome.results.iter())
-                    .filter(|r| of(r.id.as_str(), file))
+                    .filter(|r| of(r.id.as_str(), part))
                     .cloned()
                     .collect(),
                 details: details
                     .iter()
-                    .filter(|d| of(&d.id, file))
+                    .filter(|d| of(&d.id, part))
                     .cloned()
                     .collect(),
+                deviations: deviations.clone(),
                 duration_s: outcome.duration_s,
                 isolated,
             })
             .collect())
+    }
+
+    /// Many trees would fill the disk; what stays goes with the run's scratch.
+    fn remove(&self, paths: [PathBuf; 2]) {
+        if let Some(warm) = self.warm {
+            return warm.remove_later(paths);
+        }
+        for path in paths {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+
+    /// How the missing parts of a slot are run: of a file that is missing as a whole, the file.
+    pub(super) fn suite_run(
+        &self,
+        slot: Slot,
+        missing: &Missing,
+        record: &Path,
+        gold: Option<&[CaseResult]>,
+    ) -> SuiteRun {
+        let subject = self.candidates[slot.candidate].subject();
+        let gold = gold.map(calibration);
+        let mut run = suite_run(
+            self.ground,
+            subject,
+            slot.suite,
+            gold.as_ref(),
+            &[],
+            Some(record),
+        );
+        let all = self.parts(slot.suite);
+        if missing.len() < all.len() {
+            let of = |file: &Option<String>| all.iter().filter(|p| p.file == *file).count();
+            let gone =
+                |file: &Option<String>| missing.iter().filter(|(p, _)| p.file == *file).count();
+            run.paths.clear();
+            for (part, _) in missing {
+                let whole = of(&part.file) == gone(&part.file);
+                let node = if whole {
+                    part.file.clone()
+                } else {
+                    part.node()
+                };
+                run.paths
+                    .extend(node.filter(|node| !run.paths.contains(node)));
+            }
+            if let Some(expected) = &mut run.expected {
+                expected.retain(|id| missing.iter().any(|(part, _)| part.holds(id.as_str())));
+            }
+        }
+        if let Some(index) = self.index(slot) {
+            run.env.insert("VERIFY_RUN_INDEX".into(), index.to_string());
+        }
+        run
     }
 }
 

@@ -1,11 +1,10 @@
 //! What a cell depends on, and what the acceptance as a whole rests on.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::files::Part;
+use super::reading::Suites;
 use crate::domain::acceptance::Standing;
 use crate::domain::cell::CELL_VERSION;
 use crate::domain::{Suite, Task, hex};
@@ -16,106 +15,18 @@ use crate::pipeline::suite::reporter_hash;
 use crate::store::recorded_acceptance;
 use crate::workspace::hash_tree;
 
-/// The test files of a suite, each with its hash; and of all other files together, on which every
-/// test may rest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SuiteFiles {
-    /// By their place in the work tree; empty: the suite is taken as a whole.
-    pub tests: BTreeMap<String, String>,
-    pub support: String,
-}
-
-impl SuiteFiles {
-    /// `into`: where the suite's folder `dir` goes in the work tree.
-    pub fn read(dir: &Path, into: &str) -> Result<Self, Stop> {
-        let fault = |e: std::io::Error| Stop::Fault(format!("{}: {e}", dir.display()));
-        let mut tests = BTreeMap::new();
-        let mut others = Vec::new();
-        let mut folders = vec![String::new()];
-        let mut words = String::new();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(dir.join(&folder)).map_err(fault)? {
-                let entry = entry.map_err(fault)?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let below = match folder.as_str() {
-                    "" => name.clone(),
-                    folder => format!("{folder}/{name}"),
-                };
-                let kind = entry.file_type().map_err(fault)?;
-                if kind.is_dir() {
-                    if name != "__pycache__" {
-                        folders.push(below);
-                    }
-                    continue;
-                }
-                let bytes = if kind.is_file() {
-                    std::fs::read(entry.path()).map_err(fault)?
-                } else {
-                    // a link: its target is a part of what a test may read
-                    let target = std::fs::read_link(entry.path()).unwrap_or_default();
-                    target.into_os_string().into_encoded_bytes()
-                };
-                let digest = hex(&Sha256::digest(&bytes));
-                if kind.is_file() && is_test(&name) {
-                    words.push_str(&String::from_utf8_lossy(&bytes));
-                    words.push('\n');
-                    tests.insert(format!("{into}/{below}"), digest);
-                } else {
-                    others.push((below, digest));
-                }
-            }
-        }
-        // a test file that others speak of is support as well
-        for (path, digest) in &tests {
-            let stem = path
-                .rsplit('/')
-                .next()
-                .unwrap_or(path)
-                .trim_end_matches(".py");
-            if mentions(&words, stem) {
-                others.push((path.clone(), digest.clone()));
-            }
-        }
-        others.sort();
-        let support = hash(&others)?;
-        Ok(Self { tests, support })
-    }
-}
-
-/// Whether an import of that module stands anywhere.
-fn mentions(words: &str, module: &str) -> bool {
-    words.lines().any(|line| {
-        let line = line.trim_start();
-        (line.starts_with("import ") || line.starts_with("from ")) && line.contains(module)
-    })
-}
-
-/// pytest's own rule.
-fn is_test(name: &str) -> bool {
-    let python = name.strip_suffix(".py");
-    python.is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
-}
-
-fn hash(what: &impl Serialize) -> Result<String, Stop> {
-    let text = serde_json::to_vec(what).map_err(|e| Stop::Fault(e.to_string()))?;
-    Ok(hex(&Sha256::digest(text)))
-}
-
 /// The key of a cell.
 pub(super) fn cell_key(
     ground: &Ground,
     suite: Suite,
     tree: &str,
     run: u32,
-    files: &SuiteFiles,
-    file: Option<&str>,
+    suites: &Suites,
+    part: &Part,
     index: Option<u32>,
 ) -> Result<String, Stop> {
     let spec = &ground.task.spec;
-    let content = match file {
-        Some(file) => files.tests.get(file).cloned(),
-        None => Some(hash(&files.tests)?),
-    };
+    let files = &suites.files[&suite];
     hash(&(
         (
             CELL_VERSION,
@@ -138,7 +49,56 @@ pub(super) fn cell_key(
             ground.image_id(),
         ),
         (ground.gpu_type(), ground.settings()),
-        (&files.support, file, content),
+        (
+            &files.support,
+            part,
+            files.content(part)?,
+            suites.beside(suite),
+        ),
+    ))
+}
+
+pub(super) fn hash(what: &impl Serialize) -> Result<String, Stop> {
+    let text = serde_json::to_vec(what).map_err(|e| Stop::Fault(e.to_string()))?;
+    Ok(hex(&Sha256::digest(text)))
+}
+
+/// Hash of what base, gold and the environment are made of, out of the task's folder: whoever has
+/// read them reads them again once it changes.
+pub(super) fn trees_key(task: &Task) -> Result<String, Stop> {
+    let spec = &task.spec;
+    let file = |relative: Option<&str>| {
+        let bytes = relative.map(|relative| std::fs::read(task.path(relative)));
+        let bytes = bytes.transpose().map_err(|e| Stop::Input(e.to_string()))?;
+        Ok::<_, Stop>(bytes.map(|bytes| hex(&Sha256::digest(bytes))))
+    };
+    let base = spec.source.base.as_deref();
+    let base = base.map(|base| hash_tree(&task.path(base))).transpose();
+    hash(&(
+        (&spec.source, &spec.gold, &spec.environment),
+        base.map_err(|e| Stop::Input(e.to_string()))?,
+        file(spec.gold.patch.as_deref())?,
+        file(spec.environment.requirements.as_deref())?,
+    ))
+}
+
+/// Hash of what a task's patches are made of, out of its folder.
+pub(super) fn patches_key(task: &Task) -> Result<String, Stop> {
+    let spec = &task.spec;
+    let all = spec.adversarial.iter().map(|a| &a.patch);
+    let all = all.chain(spec.alternative.iter().map(|a| &a.patch));
+    let texts = all.map(|patch| {
+        let path = task.path(patch);
+        let bytes = std::fs::read(&path);
+        let bytes = bytes.map_err(|e| Stop::Input(format!("{}: {e}", path.display())))?;
+        Ok(hex(&Sha256::digest(bytes)))
+    });
+    let texts = texts.collect::<Result<Vec<_>, Stop>>()?;
+    hash(&(
+        trees_key(task)?,
+        &spec.adversarial,
+        &spec.alternative,
+        texts,
     ))
 }
 
@@ -217,42 +177,12 @@ pub fn freshness(task: &Task) -> Freshness {
     let Some(recorded) = recorded_acceptance(task) else {
         return Freshness::Unverified;
     };
-    match acceptance_key(task, recorded.runs) {
+    let mut task = task.clone();
+    if let Some(ranks) = recorded.ranks {
+        task.spec = task.spec.with_ranks(ranks);
+    }
+    match acceptance_key(&task, recorded.runs) {
         Ok(key) if key == recorded.key => Freshness::Fresh(recorded.standing),
         _ => Freshness::Stale(recorded.standing),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_test_file_is_its_own_and_everything_else_is_everybodys() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        std::fs::create_dir(dir.path().join("sub")).unwrap();
-        write("test_a.py", "1");
-        write("sub/b_test.py", "2");
-        write("helpers.py", "3");
-        let read = || SuiteFiles::read(dir.path(), "probes").unwrap();
-        let before = read();
-        let names: Vec<&str> = before.tests.keys().map(String::as_str).collect();
-        assert_eq!(names, ["probes/sub/b_test.py", "probes/test_a.py"]);
-        write("test_a.py", "1.5");
-        let edited = read();
-        assert_eq!(edited.support, before.support);
-        assert_ne!(
-            edited.tests["probes/test_a.py"],
-            before.tests["probes/test_a.py"]
-        );
-        write("helpers.py", "4");
-        assert_ne!(read().support, before.support);
-        // one that another imports is no longer its own
-        write("sub/b_test.py", "from probes.test_a import x");
-        let shared = read().support;
-        write("test_a.py", "1");
-        assert_ne!(read().support, shared);
     }
 }

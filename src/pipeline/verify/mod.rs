@@ -2,14 +2,34 @@
 //! gold several times.
 //!
 //! - [`candidates`]: the patches, as trees
+//! - [`files`]: the tests of a suite, and what of them a cell rests on
+//! - [`reading`]: all of it as it was at one moment
 //! - [`keys`]: what a cell depends on, and what the whole does
+//! - [`memory`]: what needs to be worked out but once
 //! - [`cells`]: the jobs that are left, run beside each other
+//! - [`gold_first`]: what the others wait for
 //! - [`stage`]: from the order to the record
+//! - [`watch`], [`edits`]: the same again after each edit
+//! - [`warm`]: sandboxes that wait for one; [`modules`]: with these imported
+//! - [`compiled`]: bytecode that is made for all of them at once
 
 mod candidates;
 mod cells;
+mod compiled;
+mod edits;
+mod files;
+mod gold_first;
 mod keys;
+mod memory;
+mod modules;
+mod reading;
 mod stage;
+mod warm;
+mod watch;
 
+pub(super) use candidates::{Candidate, build_all, hollow_tree};
+pub(super) use cells::{Cells, Results, Slot};
 pub use keys::{Freshness, freshness};
-pub(super) use stage::verify;
+pub(super) use memory::Memory;
+pub(super) use reading::Suites;
+pub(super) use stage::{beside, evidence, verify};

@@ -3,37 +3,145 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::candidates::{Candidate, candidates};
-use super::cells::{Cells, Slot};
-use super::keys::{SuiteFiles, acceptance_key};
+use super::candidates::{Candidate, build_all};
+use super::cells::{Cells, Results, Slot};
+use super::edits::Edits;
+use super::keys::trees_key;
+use super::memory::Memory;
+use super::reading::{Suites, TRIES, read};
+use super::warm::Warm;
+use super::watch::watch;
+use crate::catalog::load_task;
 use crate::domain::acceptance::{Acceptance, Role, Standing};
-use crate::domain::{Calibration, Event, Level, Manifest, Stage, Subject, Suite};
-use crate::judge::acceptance::{About, PatchEvidence, SuiteRuns, accept};
-use crate::pipeline::calibrate::{empty, key, part};
+use crate::domain::manifest::Again;
+use crate::domain::{
+    Calibration, CaseResult, Deviation, Event, Level, Manifest, Stage, Subject, Suite, Task, Work,
+};
+use crate::judge::acceptance::{
+    About, HollowStory, PatchEvidence, SuiteRuns, accept, rounds_before,
+};
+use crate::pipeline::calibrate::empty;
 use crate::pipeline::error::Stop;
+use crate::pipeline::gold::part;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::{Ground, prepare};
 use crate::pipeline::recorder::Recorder;
-use crate::store::{Home, RunDir, keep_acceptance, keep_calibration, now_s};
+use crate::pipeline::trees::Trees;
+use crate::store::{Home, RunDir, keep_acceptance, keep_calibration, now_s, recorded_acceptance};
 
-/// Verifies a task: whether every part of the acceptance rule holds. `runs`: of gold.
+/// Verifies a task: whether every part of the acceptance rule holds. `runs`: of gold. `watch_s`: then
+/// again after each edit, until there was none for so long.
 pub(in crate::pipeline) async fn verify(
     home: &Home,
     run: &RunDir,
     manifest: &Manifest,
-    runs: u32,
+    (runs, watch_s): (u32, Option<u64>),
     recorder: &Recorder,
 ) -> Result<Standing, Stop> {
     let timer = Timer::start(recorder, Stage::Prepare, Subject::Gold);
-    let ground = prepare(home, run, manifest, recorder).await?;
+    // before anything is read: what is written from here on is an edit
+    let edits = watch_s.map(|_| Edits::of(&manifest.task_dir)).transpose()?;
+    let (ground, trees) = prepared(home, run, manifest, recorder).await?;
+    let ground = Arc::new(ground);
     timer.stop();
-    let task = ground.task.clone();
     let timer = Timer::start(recorder, Stage::Verify, Subject::Gold);
-    let made = on_ground(home, &ground, runs, recorder).await;
-    let made = ground.end(made, recorder).await?;
+    let memory = Arc::new(Memory::default());
+    let round = Round {
+        home,
+        manifest,
+        runs,
+        recorder,
+        warm: None,
+        memory: &memory,
+        assumed: None,
+    };
+    let again = match &manifest.work {
+        Work::Verify { again, .. } => again.as_slice(),
+        _ => &[],
+    };
+    let made = round.run(&ground, again, 1).await;
+    if let (Some(mut edits), Some(seconds)) = (edits, watch_s) {
+        let first = made.and_then(|made| keep(run, &ground, made, recorder));
+        let mut ground = ground;
+        let stands = match first {
+            Ok(kept) => {
+                let idle = Duration::from_secs(seconds);
+                watch(&round, &mut ground, trees, &mut edits, idle, kept).await
+            }
+            Err(stop) => Err(stop),
+        };
+        let stands = end(ground, stands, recorder).await;
+        timer.stop();
+        return stands;
+    }
+    let task = ground.task.clone();
+    let made = end(ground, made, recorder).await?;
     timer.stop();
-    match keep_acceptance(run, &task, &made)? {
+    keep_of(run, &task, made.acceptance, recorder)
+}
+
+/// The ground, and of what its trees are made; both of one moment.
+async fn prepared(
+    home: &Home,
+    run: &RunDir,
+    manifest: &Manifest,
+    recorder: &Recorder,
+) -> Result<(Ground, String), Stop> {
+    let of = |ground: &Ground| trees_key(&ground.task);
+    let before = load_task(&manifest.task_dir).task.as_ref().map(trees_key);
+    let mut ground = prepare(home, run, manifest, recorder).await?;
+    let mut key = of(&ground)?;
+    if !matches!(before, Some(Ok(before)) if before == key) {
+        key = reopen(home, &mut ground)?;
+    }
+    Ok((ground, key))
+}
+
+/// Opens the trees again until nothing of them was written meanwhile. Blocks for as long as they are
+/// small.
+pub(super) fn reopen(home: &Home, ground: &mut Ground) -> Result<String, Stop> {
+    for _ in 0..TRIES {
+        let before = trees_key(&ground.task)?;
+        ground.trees = Arc::new(Trees::open(home, &ground.task)?);
+        if trees_key(&ground.task)? == before {
+            return Ok(before);
+        }
+    }
+    Err(Stop::Input("base or gold change all the time".into()))
+}
+
+async fn end<T>(
+    ground: Arc<Ground>,
+    work: Result<T, Stop>,
+    recorder: &Recorder,
+) -> Result<T, Stop> {
+    match Arc::into_inner(ground) {
+        Some(ground) => ground.end(work, recorder).await,
+        None => Err(Stop::Fault("something still reads the task".into())),
+    }
+}
+
+/// Keeps what a round of a run that goes on came to.
+pub(super) fn keep(
+    run: &RunDir,
+    ground: &Ground,
+    made: Made,
+    recorder: &Recorder,
+) -> Result<(Standing, Made), Stop> {
+    let standing = keep_of(run, &ground.task, made.acceptance.clone(), recorder)?;
+    Ok((standing, made))
+}
+
+fn keep_of(
+    run: &RunDir,
+    task: &Task,
+    mut made: Acceptance,
+    recorder: &Recorder,
+) -> Result<Standing, Stop> {
+    made.earlier = rounds_before(&made, recorded_acceptance(task).as_ref());
+    match keep_acceptance(run, task, &made)? {
         Ok(path) => recorder.say(Level::Info, format!("recorded in {}", path.display())),
         Err(e) => recorder.say(
             Level::Warn,
@@ -50,71 +158,161 @@ pub(in crate::pipeline) async fn verify(
     Ok(standing)
 }
 
-async fn on_ground(
-    home: &Home,
-    ground: &Ground,
-    runs: u32,
-    recorder: &Recorder,
-) -> Result<Acceptance, Stop> {
-    let key = acceptance_key(&ground.task, runs)?;
-    let isolated = Arc::new(AtomicBool::new(true));
-    let candidates = candidates(ground, &isolated).await?;
-    let mut files = BTreeMap::new();
-    for suite in Suite::ALL {
-        if let Some(spec) = ground.task.spec.suites.get(suite) {
-            let dir = ground
-                .trees
-                .suite_dir(&ground.task, suite, &ground.scratch)?;
-            files.insert(suite, SuiteFiles::read(&dir, &spec.into)?);
-        }
-    }
-    if let Err((cause, message)) = &candidates[0].tree {
-        return Err(Stop::Input(format!("gold ({}): {message}", cause.name())));
-    }
-    let mut cells = Cells {
-        home,
-        ground,
-        candidates: &candidates,
-        files: &files,
-        recorder,
-        isolated: &isolated,
-        results: BTreeMap::new(),
-    };
-    let (first, others) = slots(&candidates, &files, runs);
-    let beside = beside(ground);
-    recorder.say(
-        Level::Info,
-        format!(
-            "{} patches, {} cells, {beside} beside each other",
-            candidates.len(),
-            first.len() + others.len()
-        ),
-    );
-    // what gold collects is what is expected of the others
-    cells.fill(first, beside).await?;
-    cells.fill(others, beside).await?;
-    let evidence = evidence(&candidates, cells.results);
-    keep_gold(home, ground, &evidence[0], isolated.load(Ordering::Relaxed))?;
-    let about = About {
-        run: ground.run.id().0,
-        key,
-        engine: ground.engine_kind(),
-        environment: ground.environment.hash.clone(),
-        created_s: now_s(),
-        runs,
-    };
-    Ok(accept(&ground.task.spec, &evidence, &about))
+/// What a round came to, and what it rested on.
+pub(super) struct Made {
+    pub acceptance: Acceptance,
+    pub candidates: Vec<Candidate>,
+    pub suites: Suites,
+    pub slots: Vec<Slot>,
+    /// Slots of which something ran, and those that were known.
+    pub ran: usize,
+    pub kept: usize,
+    /// When the last cell was known, in seconds since the epoch.
+    pub known_s: f64,
+    /// Gold's first runs.
+    pub gold: BTreeMap<Suite, Vec<CaseResult>>,
 }
 
-/// Gold has run as a calibration has it run: no grade under the same key needs it again.
+/// Every patch on both suites, once.
+pub(super) struct Round<'a> {
+    pub home: &'a Home,
+    pub manifest: &'a Manifest,
+    pub runs: u32,
+    pub recorder: &'a Recorder,
+    pub warm: Option<&'a Warm>,
+    pub memory: &'a Arc<Memory>,
+    /// Gold's first runs of the round before.
+    pub assumed: Option<&'a BTreeMap<Suite, Vec<CaseResult>>>,
+}
+
+impl Round<'_> {
+    pub async fn run(
+        &self,
+        ground: &Arc<Ground>,
+        again: &[Again],
+        number: u32,
+    ) -> Result<Made, Stop> {
+        let Self {
+            home,
+            runs,
+            recorder,
+            memory,
+            ..
+        } = *self;
+        let isolated = Arc::new(AtomicBool::new(true));
+        let reading = read(ground, runs, number, memory).await?;
+        let (suites, mut candidates) = (reading.suites, reading.candidates);
+        if let Some(warm) = self.warm {
+            warm.compile(&suites).await;
+        }
+        build_all(ground, &isolated, &mut candidates).await?;
+        if let Err((cause, message)) = &candidates[0].tree {
+            return Err(Stop::Input(format!("gold ({}): {message}", cause.name())));
+        }
+        let mut cells = Cells {
+            home,
+            ground,
+            candidates: &candidates,
+            suites: &suites,
+            recorder,
+            isolated: &isolated,
+            again,
+            warm: self.warm,
+            memory,
+            assumed: self.assumed.cloned().unwrap_or_default(),
+            known: Results::default(),
+        };
+        let (first, others) = slots(&candidates, &suites, runs);
+        let beside = beside(ground);
+        if number == 1 {
+            recorder.say(
+                Level::Info,
+                format!(
+                    "{} patches, {} cells, {beside} beside each other",
+                    candidates.len(),
+                    first.len() + others.len()
+                ),
+            );
+        }
+        let all: Vec<Slot> = first.iter().chain(&others).copied().collect();
+        // what gold collects is what is expected of the others
+        cells.fill_all(first, others, beside).await?;
+        let known_s = now_s();
+        let hollow = hollow_story(&cells)?;
+        let known = cells.known;
+        let first = |(slot, cases): (&Slot, &Vec<CaseResult>)| {
+            (slot.candidate == 0 && slot.run == 1).then(|| (slot.suite, cases.clone()))
+        };
+        let gold = known.by_slot.iter().filter_map(first).collect();
+        let evidence = evidence(&candidates, known.by_slot);
+        keep_gold(
+            home,
+            ground,
+            (&evidence[0], &known.of_gold, &reading.calibrations),
+            isolated.load(Ordering::Relaxed),
+        )?;
+        let about = About {
+            run: ground.run.id().0,
+            key: reading.key,
+            engine: ground.engine_kind(),
+            environment: ground.environment.hash.clone(),
+            created_s: now_s(),
+            runs,
+            ranks: self.manifest.ranks,
+            hollow: Some(hollow),
+        };
+        let acceptance = accept(&ground.task.spec, &evidence, &about);
+        Ok(Made {
+            acceptance,
+            candidates,
+            suites,
+            slots: all,
+            ran: known.ran,
+            kept: known.kept,
+            known_s,
+            gold,
+        })
+    }
+}
+
+/// By what probes reject hollow, for who asks whether something new was missing.
+fn hollow_story(cells: &Cells<'_>) -> Result<HollowStory, Stop> {
+    let mut all = cells.candidates.iter();
+    let Some(candidate) = all.position(|c| c.role == Role::Hollow) else {
+        return Ok(HollowStory::default());
+    };
+    let slot = Slot {
+        candidate,
+        suite: Suite::Probes,
+        run: 1,
+    };
+    let details = if cells.suites.files.contains_key(&slot.suite) {
+        cells.details(slot)?
+    } else {
+        Vec::new()
+    };
+    Ok(HollowStory {
+        changed: cells.candidates[candidate].changed_raise,
+        details,
+    })
+}
+
+/// Gold has run as a calibration has it run: no grade under the same key needs it again, nor to see
+/// what gold exchanges.
 fn keep_gold(
     home: &Home,
     ground: &Ground,
-    gold: &PatchEvidence,
+    (gold, exchanged, keys): (
+        &PatchEvidence,
+        &BTreeMap<Suite, Vec<Deviation>>,
+        &BTreeMap<Suite, String>,
+    ),
     isolated: bool,
 ) -> Result<(), Stop> {
     for (suite, runs) in &gold.runs {
-        let part = part(ground, *suite, &key(ground, *suite)?, runs);
+        let Some(key) = keys.get(suite) else { continue };
+        let mut part = part(ground, *suite, key, runs);
+        part.deviations = Some(exchanged.get(suite).cloned().unwrap_or_default());
         if part.passed() > 0 {
             let made = Calibration {
                 isolated,
@@ -128,11 +326,7 @@ fn keep_gold(
 }
 
 /// Gold's first runs, and everything else.
-fn slots(
-    candidates: &[Candidate],
-    files: &BTreeMap<Suite, SuiteFiles>,
-    runs: u32,
-) -> (Vec<Slot>, Vec<Slot>) {
+fn slots(candidates: &[Candidate], suites: &Suites, runs: u32) -> (Vec<Slot>, Vec<Slot>) {
     let mut all = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
         if candidate.tree.is_err() {
@@ -143,7 +337,7 @@ fn slots(
         } else {
             1
         };
-        for suite in files.keys() {
+        for suite in suites.files.keys() {
             all.extend((1..=times).map(|run| Slot {
                 candidate: index,
                 suite: *suite,
@@ -157,7 +351,7 @@ fn slots(
 
 /// How many cells run at a time: as many as have a core for each rank and their memory; one where
 /// there are GPUs, which they would share.
-fn beside(ground: &Ground) -> usize {
+pub(in crate::pipeline) fn beside(ground: &Ground) -> usize {
     let spec = &ground.task.spec;
     if spec.hardware.gpus > 0 {
         return 1;
@@ -183,9 +377,9 @@ fn by_memory(each_mib: u64) -> usize {
     free.map_or(usize::MAX, |kib| (kib / 1024 / each_mib.max(1)) as usize)
 }
 
-fn evidence(
+pub(in crate::pipeline) fn evidence(
     candidates: &[Candidate],
-    mut results: BTreeMap<Slot, Vec<crate::domain::CaseResult>>,
+    mut results: BTreeMap<Slot, Vec<CaseResult>>,
 ) -> Vec<PatchEvidence> {
     let mut all: Vec<PatchEvidence> = candidates
         .iter()

@@ -197,3 +197,18 @@ fn each_name_has_its_signature_and_what_base_has_of_it() {
     assert_eq!(symbol("pkg.Box.LIMIT").signature, "");
     assert_eq!(symbol("pkg.Box.LIMIT").kind, SymbolKind::Attribute);
 }
+
+#[test]
+fn the_helper_that_probes_import_is_none_of_the_projects() {
+    let gold = files(&[("src/pkg/core.py", "def make():\n    return 1\n")]);
+    let probe = "from infradev_probe import plain\nfrom pkg.core import make\ndef test_a():\n    assert plain(make()) == 1\n";
+    let made = contract(&ContractInput {
+        spec: &spec(),
+        base: &Files::new(),
+        gold: &gold,
+        official: &files(&[("tests/test_a.py", probe)]),
+        probes: &Files::new(),
+    });
+    let names: Vec<&str> = made.symbols.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["pkg.core.make"]);
+}

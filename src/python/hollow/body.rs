@@ -4,7 +4,8 @@ use tree_sitter::Node;
 
 use crate::python::symbols::{Function, Module, ParameterKind, children, statements};
 
-/// What stands in place of a body. It is an error that no probe may take for a refusal.
+/// What stands in place of a body, and is told as `HOLLOW_ERROR`. It is an error that no probe may
+/// take for a refusal.
 pub const RAISES: &str = "raise NotImplementedError(\"hollow\")";
 
 /// The bytes to replace of a function's file, and with what. Comments and the docstring before the

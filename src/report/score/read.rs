@@ -14,7 +14,7 @@ use crate::domain::{
     Calibration, CaseId, Manifest, Outcome, Record, Source, Subject, Suite, SuiteChoice, Work,
 };
 use crate::judge::score::{Evidence, LeftOut, RunRead, Standing, TaskFacts, recount};
-use crate::store::{Home, RunDir, kept_calibration, read_records, task_calibrations};
+use crate::store::{Home, RunDir, kept_calibration, read_records, review_of, task_calibrations};
 
 /// Runs as they were read, and what their tasks are.
 pub struct Read {
@@ -206,7 +206,11 @@ impl Reader {
             badges: state.captured.iter().flat_map(Captured::badges).collect(),
             grade,
         };
-        recount(&evidence).map(|counted| Standing::Counted(Box::new(counted)))
+        let mut counted = recount(&evidence)?;
+        if counted.suspect() {
+            counted.cleared = review_of(run);
+        }
+        Ok(Standing::Counted(Box::new(counted)))
     }
 
     /// What gold did under a key: in the run's own home, in this one, in the task's folder.

@@ -13,16 +13,26 @@ pub enum PromptFor {
     TasksFilter,
     CasesFilter,
     LogSearch,
+    LogOnly,
+    LogHide,
+    LogTime,
     DiffSearch,
+    DiffNote,
+    GpuFilter,
 }
 
 impl PromptFor {
     pub fn label(self) -> &'static str {
         match self {
-            PromptFor::TasksFilter => "filter tasks",
+            PromptFor::TasksFilter => "filter tasks (area: kind: repo: status:)",
             PromptFor::CasesFilter => "filter cases",
-            PromptFor::LogSearch => "search log",
+            PromptFor::LogSearch => "search log (regex)",
+            PromptFor::LogOnly => "only what matches (regex)",
+            PromptFor::LogHide => "without what matches (regex)",
+            PromptFor::LogTime => "go to 17:30, +10m, -5m, or 41m into the run",
             PromptFor::DiffSearch => "search diff",
+            PromptFor::DiffNote => "note on the line",
+            PromptFor::GpuFilter => "filter processes",
         }
     }
 }
@@ -83,7 +93,7 @@ pub fn edit(text: &mut String, key: Key) -> Typed {
             text.truncate(keep);
             Typed::Changed
         }
-        (KeyCode::Char(c), false) => {
+        (KeyCode::Char(c), false) if !key.alt => {
             insert(text, c.encode_utf8(&mut [0; 4]));
             Typed::Changed
         }
@@ -114,8 +124,8 @@ mod tests {
         prompt.insert("x\u{1b}y\nsecond");
         assert_eq!(prompt.text, "ab xy");
         let ctrl_w = Key {
-            code: KeyCode::Char('w'),
             ctrl: true,
+            ..Key::plain(KeyCode::Char('w'))
         };
         prompt.key(ctrl_w);
         assert_eq!(prompt.text, "ab ");

@@ -50,6 +50,17 @@ pub fn verdict_role(verdict: Verdict) -> Role {
     }
 }
 
+/// A verdict in one letter.
+pub fn letter(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Resolved => "R",
+        Verdict::OfficialOnly => "O",
+        Verdict::Failed => "F",
+        Verdict::Void => "V",
+        Verdict::Fault => "!",
+    }
+}
+
 /// The word for where a run stands: its verdict once it has one.
 pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
     match (run.status, run.verdict) {
@@ -83,6 +94,7 @@ pub fn standing(app: &App, run: &RunSummary) -> (String, Role) {
                 let word = run.standing.map_or("verified", Standing::name);
                 (word.into(), Role::Text)
             }
+            Work::Mutants => ("mutants graded".into(), Role::Text),
             _ => ("calibrated".into(), Role::Text),
         },
         (RunStatus::Finished, None) => ("finished".into(), Role::Text),

@@ -5,12 +5,17 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::Show;
-use crossterm::event::DisableBracketedPaste;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::style::Print;
 use crossterm::terminal::{
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode,
 };
-use crossterm::{cursor, event, queue};
+use crossterm::{cursor, queue};
+
+/// Buttons and the wheel, as text of any size; no motion, which is a flood over SSH.
+const MOUSE_ON: &str = "\u{1b}[?1000h\u{1b}[?1006h";
+const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
 /// The terminal is ours now.
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -36,17 +41,37 @@ pub fn enter() -> io::Result<()> {
     enable_raw_mode()?;
     ENTERED.store(true, Ordering::SeqCst);
     let mut out = io::stdout().lock();
-    let entered = queue!(
-        out,
-        EnterAlternateScreen,
-        cursor::Hide,
-        event::EnableBracketedPaste
-    )
-    .and_then(|()| out.flush());
+    let entered = queue!(out, EnterAlternateScreen, cursor::Hide).and_then(|()| out.flush());
     if entered.is_err() {
         restore();
     }
     entered
+}
+
+/// Enters again without leaving first: whoever stopped us may have changed anything of it.
+pub fn retake() -> io::Result<()> {
+    // what is raw already is not made raw once more
+    let _ = disable_raw_mode();
+    enter()
+}
+
+/// Whether pasted text comes as one piece: only while a line is typed, for a terminal that never
+/// ends such a piece would swallow every key.
+pub fn pasting(on: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if on {
+        queue!(out, EnableBracketedPaste)?;
+    } else {
+        queue!(out, DisableBracketedPaste)?;
+    }
+    out.flush()
+}
+
+/// Whether the mouse is ours.
+pub fn mouse(on: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    queue!(out, Print(if on { MOUSE_ON } else { MOUSE_OFF }))?;
+    out.flush()
 }
 
 /// Gives the terminal back; does nothing where that is done already.
@@ -59,6 +84,7 @@ pub fn restore() {
     let _ = queue!(
         out,
         EndSynchronizedUpdate,
+        Print(MOUSE_OFF),
         DisableBracketedPaste,
         LeaveAlternateScreen,
         Show

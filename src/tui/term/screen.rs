@@ -43,6 +43,9 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<Frame>>,
     frame: Frame,
     repaint: bool,
+    /// Modes that are on.
+    pasting: bool,
+    mouse: bool,
 }
 
 impl Screen {
@@ -58,6 +61,8 @@ impl Screen {
                 terminal,
                 frame,
                 repaint: false,
+                pasting: false,
+                mouse: false,
             }),
             Err(error) => {
                 guard::restore();
@@ -91,14 +96,38 @@ impl Screen {
         self.frame.commit()
     }
 
+    /// Switches pasting in one piece and the mouse, where they are not so already.
+    pub fn modes(&mut self, pasting: bool, mouse: bool) -> io::Result<()> {
+        if pasting != self.pasting {
+            guard::pasting(pasting)?;
+            self.pasting = pasting;
+        }
+        if mouse != self.mouse {
+            guard::mouse(mouse)?;
+            self.mouse = mouse;
+        }
+        Ok(())
+    }
+
     /// Gives the terminal back for a while.
     pub fn leave(&mut self) {
         guard::restore();
+        self.pasting = false;
+        self.mouse = false;
     }
 
     /// Takes it again; the next frame draws every cell.
     pub fn again(&mut self) -> io::Result<()> {
         guard::enter()?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Takes it again after somebody else stopped us; the next frame draws every cell.
+    pub fn retake(&mut self) -> io::Result<()> {
+        guard::retake()?;
+        self.pasting = false;
+        self.mouse = false;
         self.forget();
         Ok(())
     }

@@ -20,6 +20,8 @@ pub enum Signal {
     End,
     /// Stop, and come back when continued.
     Stop,
+    /// Somebody continued us; whoever stopped us may have changed the terminal.
+    Continued,
 }
 
 pub struct Signals {
@@ -27,6 +29,7 @@ pub struct Signals {
     hangup: Stream,
     interrupt: Stream,
     stop: Stream,
+    continued: Stream,
 }
 
 impl Signals {
@@ -36,7 +39,16 @@ impl Signals {
             hangup: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
             stop: signal(SignalKind::from_raw(signal::SIGTSTP as i32))?,
+            continued: signal(SignalKind::from_raw(signal::SIGCONT as i32))?,
         })
+    }
+
+    /// Drops what keys and the shell have sent while another program had the terminal.
+    pub fn forget_keys(&mut self) -> io::Result<()> {
+        self.interrupt = signal(SignalKind::interrupt())?;
+        self.stop = signal(SignalKind::from_raw(signal::SIGTSTP as i32))?;
+        self.continued = signal(SignalKind::from_raw(signal::SIGCONT as i32))?;
+        Ok(())
     }
 
     pub async fn next(&mut self) -> Signal {
@@ -45,6 +57,7 @@ impl Signals {
             _ = self.hangup.recv() => Signal::End,
             _ = self.interrupt.recv() => Signal::End,
             _ = self.stop.recv() => Signal::Stop,
+            _ = self.continued.recv() => Signal::Continued,
         }
     }
 }

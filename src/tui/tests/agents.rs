@@ -92,6 +92,7 @@ fn its_log_is_followed_until_the_reader_chooses() {
     assert_eq!(reads(&update(&mut app, change())), 0);
     let delta = LogDelta {
         len: app.log.entries.len(),
+        ticket: app.log.ticket,
         ..LogDelta::default()
     };
     app.dirty = false;
@@ -148,6 +149,7 @@ fn a_log_that_was_rewritten_keeps_the_readers_place() {
         entries: Vec::clone(entries),
         len: entries.iter().map(|(at, _)| at + 1).max().unwrap_or(0),
         replaced: true,
+        ticket: app.log.ticket,
         figures: app.log.figures.clone(),
         ..LogDelta::default()
     };
@@ -271,9 +273,14 @@ fn a_calibration_does_not_hide_golds_verdict() {
     );
     assert!(screen(&app).contains("RESOLVED"), "{}", screen(&app));
     // nor does one that was cancelled, or a verify run
+    let verify = Work::Verify {
+        runs: 3,
+        again: Vec::new(),
+        watch_s: None,
+    };
     for (n, work, status) in [
         (8, Work::Grade, RunStatus::Cancelled),
-        (9, Work::Verify { runs: 3 }, RunStatus::Finished),
+        (9, verify, RunStatus::Finished),
     ] {
         let mut run = gold(n, work);
         run.status = status;

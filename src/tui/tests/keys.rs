@@ -2,7 +2,7 @@
 
 use crate::domain::{RunId, Source, SuiteChoice};
 use crate::tui::action::TABLE;
-use crate::tui::backend::{Answer, BackendError, Change, GradeRequest, JournalChunk, RunStatus};
+use crate::tui::backend::{BackendError, Change, GradeRequest, JournalChunk, RunStatus};
 use crate::tui::caps::Depth;
 use crate::tui::effect::Effect;
 use crate::tui::fixture::{
@@ -46,6 +46,24 @@ fn the_first_submission_is_selected_and_everything_about_it_is_asked_for() {
     assert_eq!(app.cases.all.len(), 6);
     assert_eq!(app.cases.rejected(), 2);
     assert!(!app.log.entries.is_empty());
+}
+
+#[test]
+fn keys_open_a_shell_on_the_case_under_the_cursor_and_tell_its_line() {
+    let mut app = app(120, 40);
+    press(&mut app, "c");
+    let row = app.cases.selected_row().unwrap();
+    let run = app.open.as_ref().unwrap().id.0.clone();
+    let (suite, case) = (row.suite.name().to_owned(), format!("--case={}", row.id));
+    let words = vec![run, "--suite".into(), suite, case];
+    assert_eq!(press(&mut app, "S"), [Effect::Shell(words.clone())]);
+    assert_eq!(press(&mut app, "Y"), [Effect::TellShell(words)]);
+    // nothing has run: what is selected in the tree
+    app.open = None;
+    let words = app.target.task.iter().cloned();
+    let name = ["--submission".to_owned(), "gpt-x".into()];
+    let words: Vec<String> = words.chain(name).collect();
+    assert_eq!(press(&mut app, "S"), [Effect::Shell(words)]);
 }
 
 #[test]
@@ -192,8 +210,8 @@ fn answers_to_what_is_no_longer_selected_are_dropped() {
         c.task = "other".into();
         c
     });
-    let files: Answer<Vec<_>> = Ok(Vec::new());
-    update(&mut app, Msg::Changes(stale.unwrap(), files));
+    let nothing = Ok(crate::tui::panes::diff::entries::Listed::default());
+    update(&mut app, Msg::Changes(stale.unwrap(), nothing));
     assert!(!app.diff.files.is_empty());
 }
 

@@ -4,6 +4,18 @@
 
 mod agents;
 mod anything;
+mod author;
+mod cases;
 mod chooser;
+mod custom;
+mod diff;
+mod engines;
+mod gpus;
 mod keys;
+mod log;
+mod log_times;
+mod mouse;
+mod palette;
+mod pictures;
 mod screens;
+mod tree;

@@ -37,11 +37,14 @@ fn screens() {
 
 #[test]
 fn too_small_says_so() {
-    let app = app(39, 9);
-    assert_eq!(
-        screen(&app).lines().next(),
-        Some("terminal too small (39x9)")
-    );
+    for (width, height) in [(39, 30), (39, 9), (200, 9)] {
+        let words = format!("too small ({width}x{height}; 40x10 is needed)");
+        assert_eq!(screen(&app(width, height)).trim_end(), words);
+    }
+    // whole even where a row cannot hold it
+    let shown = screen(&app(12, 9));
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert_eq!(words.join(" "), "too small (12x9; 40x10 is needed)");
 }
 
 #[test]
@@ -140,7 +143,7 @@ fn gpus_tell_who_is_on_them() {
         update(&mut app, Msg::Gpu(busy_gpus()));
         insta::assert_snapshot!(format!("gpus_{width}x{height}"), screen(&app));
     }
-    // the strip of 120 columns has four rows: one a GPU, and each still says who
+    // in the strip of 120 columns one row a GPU, and each still says who
     let mut app = app(120, 40);
     press(&mut app, "O");
     update(&mut app, Msg::Gpu(busy_gpus()));
@@ -160,7 +163,7 @@ fn a_tasks_need_of_gpus_stands_beside_what_is_here() {
     press(&mut app, "<");
     app.gpu.view = None;
     let shown = screen(&app);
-    assert!(shown.contains("2 GPUs H200  training feature"), "{shown}");
+    assert!(shown.contains("accepted 2 GPUs H200"), "{shown}");
     update(&mut app, Msg::Gpu(gpu(0)));
     assert_eq!(style_of(&app, "2 GPUs H200  ").fg, Some(Color::Yellow));
     update(&mut app, Msg::Gpu(busy_gpus()));
@@ -236,7 +239,7 @@ fn a_long_message_is_whole_wherever_it_stands() {
 #[test]
 fn help_says_every_reason_in_full() {
     for width in [60, 80, 120] {
-        let mut app = empty(width, 200, Depth::Ansi16);
+        let mut app = empty(width, 400, Depth::Ansi16);
         press(&mut app, "?");
         let shown = screen(&app);
         // without the box, and with rows that go on joined
@@ -252,7 +255,7 @@ fn help_says_every_reason_in_full() {
                 entry.name
             );
             if let Err(reason) = (entry.possible)(&app) {
-                let reason = format!("({reason})");
+                let reason = format!("({})", app.ui.keymap.fill(reason));
                 assert!(shown.contains(&reason), "{width}: {reason}\n{shown}");
             }
         }

@@ -27,10 +27,12 @@ pub fn key(app: &mut App, key: Key) {
     let Some(Overlay::Agents(chooser)) = &mut app.overlay else {
         return;
     };
-    match chooser.key(key) {
+    match chooser.key(key, &app.ui.keymap) {
         Answered::Nothing => {}
         Answered::Close => app.overlay = None,
         Answered::Start(request) => {
+            let engine = app.engine;
+            let request = AgentRequest { engine, ..request };
             app.last_agent = Some(request.clone());
             app.ask(Effect::RunAgent(request));
         }

@@ -11,8 +11,8 @@ use crate::tui::panes::log::LogSource;
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
-use super::target::{load_captured, load_excerpt, load_file, load_why, retarget};
-use super::{agents, logs};
+use super::target::{load_captured, load_excerpt, load_why, retarget};
+use super::{agents, bulk, heat, logs};
 
 pub fn take(app: &mut App, msg: Msg) {
     match msg {
@@ -21,6 +21,11 @@ pub fn take(app: &mut App, msg: Msg) {
             app.problems = list.problems;
             app.missing = list.missing;
             app.tasks_loaded = true;
+            app.ask(Effect::LoadStandings);
+            tree_changed(app);
+        }
+        Msg::Standings(Ok(standings)) => {
+            app.standings = standings;
             tree_changed(app);
         }
         Msg::Runs(Ok(runs)) => {
@@ -45,7 +50,12 @@ pub fn take(app: &mut App, msg: Msg) {
             cases::state::rebuild(app);
             app.touch(PaneKind::Cases);
         }
+        Msg::Started(request, Err(error)) => {
+            bulk::started(app, &request, None);
+            app.complain(error.0);
+        }
         Msg::Started(request, Ok(run)) => {
+            let batch = bulk::started(app, &request, Some(&run));
             let mut summary = RunSummary::waiting(
                 run.clone(),
                 &request.task,
@@ -58,14 +68,16 @@ pub fn take(app: &mut App, msg: Msg) {
                 summary = known.clone();
             }
             put_summary(app, &run, Some(summary));
-            if request.parent.is_none() {
+            if request.parent.is_none() && !batch {
                 tasks::state::select_source(app, &request.task, &request.source);
                 app.log.chosen = false;
                 if !app.plan().shows(PaneKind::Cases) {
                     app.focus = PaneKind::Cases;
                 }
             }
-            app.say(format!("{} started", crate::tui::text::clean(&run.0)));
+            if !batch {
+                app.say(format!("{} started", crate::tui::text::clean(&run.0)));
+            }
             runs_changed(app);
             app.ask(Effect::LoadRun(run));
         }
@@ -74,19 +86,6 @@ pub fn take(app: &mut App, msg: Msg) {
         Msg::Cancelled(run, Ok(())) => {
             app.say("asked the worker to stop");
             app.ask(Effect::LoadRun(run));
-        }
-        Msg::Changes(comparison, answer) => {
-            if app.diff.comparison.as_ref() == Some(&comparison) {
-                app.diff.loading = false;
-                match answer {
-                    Ok(files) => {
-                        app.diff.take_files(files);
-                        load_file(app);
-                    }
-                    Err(error) => app.diff.error = Some(error.0),
-                }
-                app.touch(PaneKind::Diff);
-            }
         }
         Msg::AgentLog(key, Ok(Some(info))) => logs::found_agent_log(app, key, info),
         Msg::Outputs(run, Ok(found)) => {
@@ -109,6 +108,7 @@ pub fn take(app: &mut App, msg: Msg) {
                 app.touch(PaneKind::Cases);
             }
         }
+        Msg::Outcomes(cases) => heat::learn(app, cases),
         Msg::Excerpt(id, frame, answer) => {
             if let Some(why) = &mut app.cases.why
                 && why.id == id
@@ -122,10 +122,14 @@ pub fn take(app: &mut App, msg: Msg) {
         | Msg::Runs(Err(error))
         | Msg::Run(_, Err(error))
         | Msg::Calibration(_, Err(error))
-        | Msg::Started(_, Err(error))
+        | Msg::Standings(Err(error))
         | Msg::Cancelled(_, Err(error))
         | Msg::Outputs(_, Err(error))
         | Msg::AgentLog(_, Err(error)) => app.complain(error.0),
+        msg @ (Msg::Acceptance(..)
+        | Msg::CellDetail(..)
+        | Msg::Source(..)
+        | Msg::VerifyStarted(..)) => super::author::take(app, msg),
         other => super::diffs::take(app, other),
     }
 }
@@ -137,6 +141,9 @@ fn tree_changed(app: &mut App) {
         tasks::state::select_first(app);
     }
     retarget(app);
+    heat::keep_up(app);
+    heat::load_before(app);
+    bulk::feed(app);
     app.touch(PaneKind::Tasks);
 }
 
@@ -220,8 +227,12 @@ fn journal(
         app.ask(Effect::LoadJournal { run, from });
     }
     cases::state::rebuild(app);
-    if is_open && !status.live() && !app.cases.moved {
-        app.cases.select_rejected();
+    if is_open && !status.live() {
+        if !app.cases.moved {
+            app.cases.select_rejected();
+        }
+        // what is not there now is not shown
+        app.cases.wanted = None;
     }
     load_why(app);
     if is_open {

@@ -7,7 +7,7 @@ use crate::tui::msg::Msg;
 use crate::tui::overlays::Overlay;
 use crate::tui::state::App;
 
-use super::{answers, keys, logs, prompts, scroll};
+use super::{answers, author, help, keys, log_keys, logs, mouse, palette, prompts, scroll};
 
 /// Seconds between looks at runs whose worker may have died: that leaves no trace in the store.
 const LIVENESS_S: f64 = 2.0;
@@ -25,7 +25,9 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
                 chooser.paste(&text);
                 app.dirty = true;
             }
-            _ => {}
+            Some(Overlay::Palette(_)) => palette::paste(app, &text),
+            Some(Overlay::Help(_)) => help::paste(app, &text),
+            Some(Overlay::ConfirmCancel { .. } | Overlay::Pick(_)) | None => {}
         },
         Msg::Resize(width, height) => {
             app.size = (width, height);
@@ -43,6 +45,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
             app.dirty = true;
         }
         Msg::Toast(text) => app.complain(text),
+        Msg::Said(text) => app.say(text),
+        Msg::Click { column, row } => mouse::click(app, column, row),
+        Msg::Wheel { column, row, steps } => mouse::wheel(app, column, row, steps),
+        Msg::ScanLog => log_keys::scan(app),
         Msg::Changed(change) => changed(app, &change),
         Msg::Gpu(view) => {
             app.gpu.take(view);
@@ -50,7 +56,9 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         }
         answer => answers::take(app, answer),
     }
+    author::keep_up(app);
     scroll::settle(app);
+    logs::keep_time(app);
     std::mem::take(&mut app.effects)
 }
 
@@ -76,9 +84,13 @@ fn tick(app: &mut App) {
 
 fn changed(app: &mut App, change: &Change) {
     match change {
-        Change::Tasks => app.ask(Effect::LoadTasks),
+        Change::Tasks => {
+            author::outdated(app, None);
+            app.ask(Effect::LoadTasks);
+        }
         Change::Runs => app.ask(Effect::LoadRuns),
         Change::Run(run) => {
+            author::outdated(app, Some(run));
             let followed = [app.open.as_mut(), app.rerun.as_mut()]
                 .into_iter()
                 .flatten()

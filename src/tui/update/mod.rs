@@ -3,13 +3,32 @@
 
 mod agents;
 mod answers;
+mod author;
+mod bulk;
+mod copy;
 mod diffs;
 mod dispatch;
+mod edits;
+mod filters;
+mod go;
+mod gpus;
+mod heat;
+mod help;
 mod keys;
+mod log_keys;
 mod logs;
+mod mouse;
+mod notes;
+mod palette;
+mod picks;
 mod prompts;
+mod runs;
 mod scroll;
+mod shells;
 mod target;
 
+pub use bulk::{can_cancel as can_cancel_marked, meant as marks_meant};
+pub use copy::copied;
 pub use dispatch::update;
+pub use logs::has_earlier_log;
 pub use target::retarget;

@@ -3,19 +3,31 @@
 use crate::tui::keymap::Key;
 use crate::tui::overlays::prompt::Typed;
 use crate::tui::overlays::{Overlay, Prompt, PromptFor};
+use crate::tui::panes::diff::marks::note_here;
+use crate::tui::panes::log::find::Pattern;
 use crate::tui::panes::tasks;
 use crate::tui::state::App;
 
 use super::target::{load_why, retarget};
+use super::{heat, log_keys, notes};
 
 pub fn open(app: &mut App, what: PromptFor) {
     let text = match what {
         PromptFor::TasksFilter => &app.tree.filter,
         PromptFor::CasesFilter => &app.cases.filter,
-        PromptFor::LogSearch => &app.log.search,
+        PromptFor::LogSearch => words(app.log.look.search.as_ref()),
+        PromptFor::LogOnly => words(app.log.look.only.as_ref()),
+        PromptFor::LogHide => words(app.log.look.hide.as_ref()),
+        PromptFor::LogTime => "",
         PromptFor::DiffSearch => &app.diff.search,
+        PromptFor::GpuFilter => &app.gpu.filter,
+        PromptFor::DiffNote => note_here(app).map_or("", |note| &note.text),
     };
     app.overlay = Some(Overlay::Prompt(Prompt::new(what, text)));
+}
+
+fn words(pattern: Option<&Pattern>) -> &str {
+    pattern.map_or("", |pattern| pattern.words.as_str())
 }
 
 pub fn key(app: &mut App, key: Key) {
@@ -52,8 +64,15 @@ pub fn changed(app: &mut App) {
         PromptFor::CasesFilter => {
             app.cases.filter = text;
             app.cases.refilter();
+            heat::keep_up(app);
         }
-        PromptFor::LogSearch | PromptFor::DiffSearch => {}
+        PromptFor::GpuFilter => app.gpu.set_filter(text),
+        PromptFor::LogSearch
+        | PromptFor::LogOnly
+        | PromptFor::LogHide
+        | PromptFor::LogTime
+        | PromptFor::DiffSearch
+        | PromptFor::DiffNote => {}
     }
 }
 
@@ -61,25 +80,11 @@ fn accept(app: &mut App, prompt: &Prompt) {
     match prompt.what {
         PromptFor::TasksFilter => retarget(app),
         PromptFor::CasesFilter => load_why(app),
-        PromptFor::LogSearch => {
-            app.log.set_search(prompt.text.clone());
-            if prompt.text.is_empty() {
-                return;
-            }
-            let here = app.log.cursor;
-            // the first hit at or after the cursor, else the first of all
-            let hit = app
-                .log
-                .hits
-                .iter()
-                .copied()
-                .find(|at| *at >= here)
-                .or_else(|| app.log.hits.first().copied());
-            match hit {
-                Some(at) => app.log.go_to(at),
-                None => app.complain("nothing matches"),
-            }
+        PromptFor::GpuFilter => {}
+        PromptFor::LogSearch | PromptFor::LogOnly | PromptFor::LogHide | PromptFor::LogTime => {
+            log_keys::typed(app, prompt.what, &prompt.text);
         }
+        PromptFor::DiffNote => notes::keep_typed(app, &prompt.text),
         PromptFor::DiffSearch => {
             app.diff.search.clone_from(&prompt.text);
             if !prompt.text.is_empty() && !app.diff.find_next() {

@@ -8,7 +8,7 @@ use crate::tui::panes::cases::{self, Why};
 use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
-use super::logs;
+use super::{diffs, heat, logs, notes};
 
 /// Brings the target in line with the selection.
 pub fn retarget(app: &mut App) {
@@ -22,6 +22,7 @@ pub fn retarget(app: &mut App) {
     let other_run = old.run != app.target.run;
     if other_run {
         open_run(app);
+        notes::load(app);
     }
     if other_solution {
         load_changes(app);
@@ -29,10 +30,14 @@ pub fn retarget(app: &mut App) {
     }
     if other_run || other_solution {
         app.log.outputs.clear();
+        app.log.earlier = None;
         logs::set_sources(app);
         if other_solution && app.log.source().is_none() {
             app.log.reset(false);
         }
+    }
+    if other_solution {
+        heat::keep_up(app);
     }
     follow_reruns(app);
     app.dirty = true;
@@ -45,6 +50,7 @@ fn open_run(app: &mut App) {
     if let Some(run) = app.target.run.clone() {
         app.open = Some(begin_reading(app, run.clone()));
         app.ask(Effect::LoadOutputs(run));
+        heat::load_before(app);
     }
 }
 
@@ -124,20 +130,7 @@ fn at_work(app: &App, source: &Source) -> bool {
 /// Asks for both sides of the selected file.
 pub fn load_file(app: &mut App) {
     app.diff.clear_file();
-    let (Some(comparison), Some(change)) = (
-        app.diff.comparison.clone(),
-        app.diff.files.get(app.diff.selected),
-    ) else {
-        return;
-    };
-    let path = change.path.clone();
-    let old_path = change.old_path.clone();
-    app.diff.loading = true;
-    app.ask(Effect::LoadFile {
-        comparison,
-        path,
-        old_path,
-    });
+    diffs::ask_file(app);
 }
 
 /// Asks why the selected case ended as it did, where that is not shown already.
@@ -173,7 +166,11 @@ pub fn load_why(app: &mut App) {
             });
         }
     }
+    let plain = why.done && !why.loading;
     app.cases.why = Some(why);
+    if plain {
+        load_excerpt(app);
+    }
 }
 
 /// Asks for the lines around the selected frame.
@@ -185,20 +182,17 @@ pub fn load_excerpt(app: &mut App) {
         return;
     };
     why.excerpt = None;
-    let Some(frame) = why.frames.get(why.frame).cloned() else {
-        return;
-    };
+    // without a traceback the case's own function is shown
+    let place = why.frames.get(why.frame).map(|f| (f.path.clone(), f.line));
+    let (path, line) = place.unwrap_or_else(|| (why.id.file().to_owned(), 0));
     let effect = Effect::LoadExcerpt {
-        comparison: crate::tui::state::Comparison {
-            task,
-            left: Source::Gold,
-            right: source,
-        },
+        task,
+        tree: source,
         suite: why.suite,
         case: why.id.clone(),
         frame: why.frame,
-        path: frame.path,
-        line: frame.line,
+        path,
+        line,
     };
     app.ask(effect);
 }

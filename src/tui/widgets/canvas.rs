@@ -7,6 +7,7 @@ use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Widget};
 
+use crate::tui::action::{Action, entry};
 use crate::tui::layout::PaneKind;
 use crate::tui::state::App;
 use crate::tui::text;
@@ -102,11 +103,12 @@ impl<'a> Canvas<'a> {
         } else {
             Role::Border
         };
-        let mut left = vec![
-            Span::raw(" "),
-            Span::styled(kind.number().to_string(), self.style(Role::Key)),
-            Span::raw(" "),
-        ];
+        let mut left = vec![Span::raw(" ")];
+        let key = entry(Action::Pane(kind)).and_then(|entry| self.app.ui.keymap.first(entry));
+        if let Some(key) = key {
+            left.push(self.span(Role::Key, key));
+            left.push(Span::raw(" "));
+        }
         if title.left.is_empty() {
             left.push(Span::styled(kind.name(), self.style(Role::Title)));
         }
@@ -192,6 +194,11 @@ impl<'a> Canvas<'a> {
 
     pub fn span(&self, role: Role, text: impl Into<String>) -> Span<'static> {
         Span::styled(text.into(), self.style(role))
+    }
+
+    /// The key of an action, and what it does.
+    pub fn key_hint(&self, action: Action, what: &str) -> Vec<Span<'static>> {
+        self.hint(&self.app.ui.keymap.of(action), what)
     }
 
     /// `g grades`: a key and what it does.

@@ -41,6 +41,16 @@ pub fn mib(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
+/// `1.2 GB/s`: bytes in a second, as links are sold.
+pub fn rate(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        b if b < 1e6 => format!("{:.0} kB/s", b / 1e3),
+        b if b < 1e9 => format!("{:.0} MB/s", b / 1e6),
+        b => format!("{:.1} GB/s", b / 1e9),
+    }
+}
+
 /// `940`, `38k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     match count {
@@ -68,6 +78,12 @@ pub fn clock(at_s: f64, utc_offset_s: i32) -> String {
         of_day % 3600 / 60,
         of_day % 60
     )
+}
+
+/// `8-20 of 41`: which rows of a list are seen; `None`: all of them.
+pub fn part(first: usize, rows: usize, all: usize) -> Option<String> {
+    let last = (first + rows).min(all);
+    (rows > 0 && rows < all).then(|| format!("{}-{last} of {all}", first + 1))
 }
 
 /// As [`clock`], with the day where it is not today: `Nov 28 17:42`.
@@ -109,6 +125,11 @@ mod tests {
         assert_eq!(tokens(1_200_000), "1.2M");
         assert_eq!(tokens(38_000), "38k");
         assert_eq!(gib(94_600_000_000), "88.1");
+        assert_eq!(rate(12_345_678_901), "12.3 GB/s");
+        assert_eq!(
+            (rate(1000), rate(2_500_000)),
+            ("1 kB/s".into(), "2 MB/s".into())
+        );
         assert_eq!(clock(1_795_974_112.0, 3600), "18:41:52");
         assert_eq!(moment(1_795_974_112.0, 1_795_974_999.0, 0), "17:41:52");
         assert_eq!(moment(1_795_874_112.0, 1_795_974_999.0, 0), "Nov 28 13:55");

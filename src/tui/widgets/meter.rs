@@ -46,21 +46,48 @@ pub fn level(part: f64) -> Role {
     }
 }
 
-/// The newest percentages of a curve, one cell each, right-aligned.
-pub fn curve<'a>(
-    glyphs: &Glyphs,
-    values: impl DoubleEndedIterator<Item = &'a u32>,
-    cells: usize,
-) -> String {
-    let mut marks: Vec<&str> = values
-        .rev()
-        .take(cells)
-        .map(|percent| {
-            let step = (*percent).min(100) as usize * 7 / 100;
+/// A curve of percentages, a cell each; what is not known is blank.
+pub fn curve(glyphs: &Glyphs, percents: &[Option<f64>]) -> String {
+    let mark = |percent: &Option<f64>| match percent {
+        Some(percent) => {
+            let step = (percent.clamp(0.0, 100.0) * 7.0 / 100.0) as usize;
             glyphs.spark.get(step).copied().unwrap_or(" ")
-        })
-        .collect();
-    let fill = cells - marks.len();
-    marks.reverse();
-    format!("{}{}", " ".repeat(fill), marks.concat())
+        }
+        None => " ",
+    };
+    percents.iter().map(mark).collect()
+}
+
+/// As [`curve`], `rows` high: from the top down.
+pub fn tall(glyphs: &Glyphs, percents: &[Option<f64>], rows: usize) -> Vec<String> {
+    let steps = glyphs.spark.len();
+    let height = |percent: &f64| {
+        // the lowest step is seen too: nothing at all would be a gap
+        let cells = percent.clamp(0.0, 100.0) / 100.0 * (rows * steps) as f64;
+        (cells.round() as usize).max(1)
+    };
+    let row = |from_below: usize| {
+        let mark = |percent: &Option<f64>| {
+            let high = percent.as_ref().map_or(0, height);
+            let here = high.saturating_sub(from_below * steps).min(steps);
+            let mark = here.checked_sub(1).and_then(|at| glyphs.spark.get(at));
+            mark.copied().unwrap_or(" ")
+        };
+        percents.iter().map(mark).collect()
+    };
+    (0..rows).rev().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::glyphs::UNICODE;
+
+    #[test]
+    fn a_curve_shows_a_gap_and_the_lowest_value_apart() {
+        let values = [Some(0.0), None, Some(50.0), Some(100.0), Some(400.0)];
+        assert_eq!(curve(&UNICODE, &values), "▁ ▄██");
+        assert_eq!(tall(&UNICODE, &values, 2), ["   ██", "▁ ███"]);
+        assert!(tall(&UNICODE, &values, 0).is_empty());
+    }
 }

@@ -57,16 +57,19 @@ def test_samples_need_not_be_the_length_of_dout(group):
     weights = [samples[rank % 3] for rank in range(n)]
     right = sum(w * (x[rank].T @ dout[rank]) for rank, w in enumerate(weights)) / sum(weights)
     first = gradients(model)
-    # counts of tokens rather than of rows, beyond what single precision can count
-    many = [(1 << 24) + 1 + 2 * rank for rank in range(n)]
-    model(x[group.rank].astype(np.float32))
-    model.backward(dout[group.rank].astype(np.float32), samples=many[group.rank])
-    total_many = int(model.finish())
+    # counts of tokens rather than of rows, together beyond what single precision and 32 bits can count
+    large = []
+    for least in ((1 << 24) + 1, (1 << 31) - 1 - 2 * n):
+        many = [least + 2 * rank for rank in range(n)]
+        model(x[group.rank].astype(np.float32))
+        model.backward(dout[group.rank].astype(np.float32), samples=many[group.rank])
+        large.append((many, int(model.finish()), gradients(model)))
     close(first, {"weight": right}, SINGLE)
     assert total == sum(weights)
-    right = sum(w * (x[rank].T @ dout[rank]) for rank, w in enumerate(many)) / sum(many)
-    close(gradients(model), {"weight": right}, SINGLE)
-    assert total_many == sum(many)
+    for many, total, found in large:
+        right = sum(w * (x[rank].T @ dout[rank]) for rank, w in enumerate(many)) / sum(many)
+        close(found, {"weight": right}, SINGLE)
+        assert total == sum(many)
 
 
 def test_backward_returns_the_ranks_own_input_gradient(group):
@@ -132,9 +135,14 @@ def test_no_samples_on_any_rank(group):
     parts = [data(rank, 3) for rank in range(group.world_size)]
     run_pass(model, *parts[group.rank])
     samples = int(model.finish())
-    assert nothing == 0
+    found = gradients(model)
+    # nor now that a window has left gradients: nobody runs anything
+    nothing_again = int(model.finish())
+    after = gradients(model)
+    assert nothing == nothing_again == 0
     assert all(value is None for value in before.values())
-    close(gradients(model), whole(model.state_dict(), parts), SINGLE)
+    assert all(value is None for value in after.values())
+    close(found, whole(model.state_dict(), parts), SINGLE)
     assert samples == sum(len(x) for x, _ in parts)
 
 

@@ -214,6 +214,24 @@ def test_without_gradient_on_any_rank_there_is_none(group):
         assert not np.array_equal(before[f"{active}.weight"], after[f"{active}.weight"])
 
 
+def test_a_rank_without_a_pass_drops_what_it_had(group):
+    """A rank that only finishes: what an earlier window left there is not that window's any more."""
+    model = wrapped(group, Columns([3, 2, 4]), bucket_bytes=12)
+    n = group.world_size
+    for turn in range(3):
+        idle = turn if turn < n and n > 1 else None
+        model.module.skip = ()
+        columns_pass(model, [1.0, 2.0, 3.0], samples=2)
+        model.finish()
+        model.module.skip = (turn,)
+        if group.rank != idle:
+            columns_pass(model, [4.0, 5.0, 6.0], samples=3)
+        samples = int(model.finish())
+        entries = [None if i == turn else 4.0 + i for i in range(3)]
+        close(gradients(model), columns_expected(model.module, entries), SINGLE)
+        assert samples == 3 * (n - (idle is not None))
+
+
 def test_a_zero_gradient_is_not_a_missing_one(group):
     """A parameter that was used has an array, also where all entries are zero or cancel over the ranks."""
     model = wrapped(group, Columns([3, 2, 4]), bucket_bytes=20)

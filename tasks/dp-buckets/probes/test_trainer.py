@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from probes.support import most_buckets, network, plain, reference, wrapped
+from probes.support import most_buckets, network, plain, reference, run_pass, wrapped
 from tandem.data import ShardedBatches
-from tandem.nn import MSELoss
+from tandem.nn import Linear, Module, MSELoss, Sequential
 from tandem.optim import SGD
 from tandem.train import Trainer
 
@@ -73,6 +73,96 @@ def test_training_matches_one_process(group, accumulate, max_norm):
     assert same
     for run in losses:
         assert [bool(np.isfinite(value)) for value in run] == [len(part) > 0 for part, _ in mine]
+
+
+@pytest.mark.parametrize("left", ["nothing", "a window", "gradients"])
+@pytest.mark.parametrize("how", ["run", "step"])
+def test_an_update_is_made_from_its_own_batches(group, how, left):
+    """A window that somebody began before, or what an earlier window left, has no part in it."""
+    x, y = problem()
+    model = wrapped(group, network(dtype=np.float64), bucket_bytes=150)
+    start = model.state_dict()
+    trainer = Trainer(model, SGD(model.parameters(), lr=LR, momentum=MOMENTUM), MSELoss())
+    other = slice(20 + 2 * group.rank, 22 + 2 * group.rank)
+    # the last rank has nothing in the batches
+    ranks = max(group.world_size - 1, 1)
+    losses = []
+    for turn in range(2):
+        if left == "a window":
+            with model.no_sync():
+                run_pass(model, x[other], y[other])
+        elif left == "gradients":
+            run_pass(model, x[other], y[other])
+            model.finish()
+        part = np.array_split(np.arange(6) + 6 * turn, ranks)
+        mine = part[group.rank] if group.rank < ranks else np.arange(0)
+        with np.errstate(all="ignore"):
+            if how == "run":
+                losses += [float(value) for value in trainer.run([(x[mine], y[mine])])]
+            else:
+                losses.append(float(trainer.step(x[mine], y[mine])))
+    end = {name: plain(value) for name, value in model.state_dict().items()}
+    same = group.same_arrays(end)
+    expected = alone(start, [(x[:6], y[:6]), (x[6:12], y[6:12])], None)
+    assert sorted(end) == sorted(expected)
+    for name, right in expected.items():
+        assert np.abs(end[name] - right).max() <= 1e-9, name
+    assert same and int(trainer.updates) == 2
+    assert [bool(np.isnan(value)) for value in losses] == [group.rank >= ranks] * 2
+
+
+class Spy(Module):
+    """Passes everything on; its backward writes down how many bytes the group has been handed by then."""
+
+    def __init__(self, group):
+        super().__init__()
+        self.group = group
+        self.seen = []
+
+    def forward(self, x):
+        return x
+
+    def backward(self, dout):
+        self.seen.append(self.group.payload())
+        return dout
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_buckets_travel_while_the_trainer_runs(group, accumulate):
+    """Before the first layer of an update's last batch, what is behind it is on its way; not before that batch."""
+    rng = np.random.default_rng(63)
+    first = Spy(group)
+    layers = [Linear(8, 8, bias=False, dtype=np.float64, rng=rng) for _ in range(4)]
+    module = Sequential(layers[0], first, *layers[1:])
+    model = wrapped(group, module, bucket_bytes=8 * 8 * 8)
+    trainer = Trainer(model, SGD(model.parameters(), lr=LR), MSELoss(), accumulate=accumulate)
+    x = np.random.default_rng([64, group.rank]).standard_normal((2 * accumulate, 2, 8))
+    weights = [plain(layer.weight.data) for layer in layers]
+    losses = [float(value) for value in trainer.run([(part, 0.5 * part) for part in x])]
+    before = 0
+    for turn, seen in enumerate(first.seen):
+        if turn % accumulate < accumulate - 1:
+            assert seen == before, f"bytes were sent in batch {turn} of the run"
+        else:
+            assert seen - before >= 3 * 8 * 8 * 8, f"only {seen - before} bytes before the first layer in batch {turn}"
+            before = (turn + 1) // accumulate * group.payload() // 2
+    assert len(first.seen) == 2 * accumulate and int(trainer.updates) == 2
+    # and the sums that travelled are the right ones
+    everyone = [np.random.default_rng([64, rank]).standard_normal(x.shape) for rank in range(group.world_size)]
+    for update in range(2):
+        batch = np.concatenate([own[update * accumulate : (update + 1) * accumulate] for own in everyone])
+        batch = batch.reshape(-1, 8)
+        inputs = [batch]
+        for weight in weights:
+            inputs.append(inputs[-1] @ weight)
+        delta = 2.0 * (inputs[-1] - 0.5 * batch) / batch.size
+        for index in reversed(range(4)):
+            step = inputs[index].T @ delta
+            delta = delta @ weights[index].T
+            weights[index] = weights[index] - LR * step
+    for layer, weight in zip(layers, weights):
+        assert np.abs(plain(layer.weight.data) - weight).max() <= 1e-9
+    assert all(np.isfinite(losses)) and len(losses) == 2 * accumulate
 
 
 def test_an_update_costs_one_window(group):

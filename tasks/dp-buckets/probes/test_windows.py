@@ -209,8 +209,20 @@ def test_zero_grad_drops_the_window(group):
     model.zero_grad()
     samples_none = int(model.finish())
     found_none = gradients(model)
+    # and what finish() has left, or a backward pass of the module's own
+    run_pass(model, *kept[group.rank])
+    model.finish()
+    model.zero_grad()
+    dropped = gradients(model)
+    loss = MSELoss()
+    loss(model.module(kept[group.rank][0].astype(np.float32)), kept[group.rank][1].astype(np.float32))
+    model.module.backward(loss.backward())
+    model.zero_grad()
+    dropped_own = gradients(model)
     assert silent == 0
     assert all(value is None for value in cleared.values())
+    assert all(value is None for value in dropped.values())
+    assert all(value is None for value in dropped_own.values())
     close(found, whole(model.state_dict(), kept), SINGLE)
     assert samples == sum(len(x) for x, _ in kept)
     close(found_more, whole(model.state_dict(), more + lost[1:]), SINGLE)
@@ -277,12 +289,47 @@ def test_misuse_is_refused_and_changes_nothing(group):
     close(found, columns_expected(module, [2 * mean, 4.0, -6.0]), SINGLE)
     assert samples == 4 * group.world_size
     assert silent
-    # afterwards all is allowed again
-    model.zero_grad()
-    columns_pass(model, values, samples=1)
-    samples = int(model.finish())
-    close(gradients(model), columns_expected(module, [mean, 2.0, -3.0]), SINGLE)
-    assert samples == group.world_size
+    # afterwards all is allowed again, and refused again
+    for _ in range(2):
+        model.zero_grad()
+        columns_pass(model, values, samples=1)
+        calls = group.count()
+        with refused(RuntimeError):
+            model.zero_grad()
+        model(np.zeros((1, 1)))
+        with refused(RuntimeError):
+            model.backward(np.full((1, 3), 50.0), samples=9)
+        silent = group.count() == calls
+        samples = int(model.finish())
+        close(gradients(model), columns_expected(module, [mean, 2.0, -3.0]), SINGLE)
+        assert samples == group.world_size
+        assert silent
+
+
+def test_the_modules_own_backward_has_no_part_in_a_window(group):
+    """Before, between and after the passes of a window, window after window: it sends nothing and counts for nothing."""
+    model = wrapped(group, Columns([4, 1, 3]), bucket_bytes=16)
+    module, mine = model.module, [1.0 + group.rank, 2.0, -3.0]
+    silent = []
+
+    def own():
+        calls = group.count()
+        module(np.zeros((1, 1)))
+        module.backward(np.full((1, 3), 70.0))
+        silent.append(group.count() == calls)
+
+    mean = 1.0 + (group.world_size - 1) / 2
+    for _ in range(3):
+        own()
+        with model.no_sync():
+            columns_pass(model, mine, samples=2)
+            own()
+        columns_pass(model, [3 * value for value in mine], samples=2)
+        own()
+        samples = int(model.finish())
+        close(gradients(model), columns_expected(module, [2 * mean, 4.0, -6.0]), SINGLE)
+        assert samples == 4 * group.world_size
+    assert all(silent) and len(silent) == 9
 
 
 def test_the_modules_own_backward_stays_local(group):

@@ -237,6 +237,29 @@ def test_room_is_not_made_at_the_cost_of_what_is_reused(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_held_blocks_take_no_room_again(mode):
+    """Of three blocks that are reused two are held and one is cached: the last free one is enough."""
+    engine = make(mode, num_blocks=5)
+    common = tokens_of(21, 12)
+    generate(engine, common + [1], 1)
+    holder = engine.add_request(common[:8] + [2], 4)
+    engine.step()
+    assert [number(engine.num_free_blocks), number(engine.num_cached_blocks)] == [1, 1]
+    request = engine.add_request(common + [3], 1)
+    engine.step()
+    assert str(engine.output(request).state) == "finished"
+    assert str(engine.output(holder).state) == "running"
+    output = engine.output(request)
+    assert number(output.num_cached_tokens) == 12
+    check_output(output)
+    check_all(engine, [holder, request])
+    drain(engine)
+    check_output(engine.output(holder))
+    assert number(engine.stats.evictions) == 0
+    check_idle(engine)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_cached_blocks_are_room(mode):
     """For admission and for growth, down to the last block."""
     engine = make(mode, num_blocks=6)

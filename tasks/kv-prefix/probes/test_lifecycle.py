@@ -127,9 +127,18 @@ def test_new_weights_while_requests_run(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_blocks_filled_across_an_update_are_not_reused(mode):
-    """Nobody else computes the same beginning in between."""
+@pytest.mark.parametrize("earlier", ["nothing", "updates", "reset"])
+def test_blocks_filled_across_an_update_are_not_reused(mode, earlier):
+    """Nobody else computes the same beginning in between. Each update counts, not the first alone."""
     engine = make(mode, num_blocks=24)
+    if earlier == "updates":
+        for dense in (OTHER, DENSE):
+            engine.load_weights(dense.weights)
+            pair(engine, tokens_of(7, 9), dense)
+        engine.load_weights(DENSE.weights)
+    elif earlier == "reset":
+        pair(engine, tokens_of(7, 9), DENSE)
+        engine.reset()
     prompt = tokens_of(6, 6)
     request = engine.add_request(prompt, 12)
     for _ in range(3):

@@ -19,7 +19,7 @@ from reinlet.transport import TransferError
 
 class Link:
     """A transport. `fault(index, name, frame)` says what happens to a send: None (delivered), "lost",
-    "reply lost", or bytes, which then arrive in place of the frame."""
+    "reply lost", "reply damaged", or bytes, which then arrive in place of the frame."""
 
     def __init__(self):
         self.handlers = {}
@@ -57,6 +57,8 @@ class Link:
             raise TransferError(failure)
         assert type(reply) is bytes, "a reply must be bytes"
         entry["bytes"] += len(reply)
+        if what == "reply damaged":
+            reply = bytes(byte ^ 0x04 if at == len(reply) // 2 else byte for at, byte in enumerate(reply))
         return reply
 
 

@@ -192,7 +192,7 @@ def run_fault(which, at, what):
 
 
 @pytest.mark.parametrize("which", ["delta", "full", "restarted"])
-@pytest.mark.parametrize("how", ["lost", "reply lost"])
+@pytest.mark.parametrize("how", ["lost", "reply lost", "reply damaged"])
 def test_lost_anywhere_leaves_a_whole_state(which, how):
     messages = 0
     while messages < 200 and run_fault(which, messages, lambda frame: how):

@@ -238,3 +238,29 @@ def test_the_policy_acts_on_the_new_weights():
         # float32 through two products of at most 10 terms of size below 10: errors of a few 1e-6;
         # a stale row is off by more than 1e-2
         assert np.allclose(got[seen], want[seen], rtol=1e-4, atol=1e-4)
+
+
+def test_replicas_are_their_workers_own():
+    """Writing into one reaches neither the store nor the other worker; and the next full sync mends it."""
+    rig = Rig(sample(7), n=2)
+    for version in range(3):
+        before = rig.now()
+        if version:
+            bump(rig.truth["w32"], (version, 3))
+            rig.put("w16", np.full((version, 5), version, np.float16))
+        rig.check(rig.publish(version), version)
+        replica = rig.workers["w0"].replica
+        for name in rig.truth:
+            array = replica[name]
+            assert bool(array.flags.writeable), f"{name} cannot be written to"
+            if array.size:
+                array[...] = ~array if array.dtype == np.bool_ else array + array.dtype.type(1)
+        replica.touch()
+        intact = rig.now(), rig.has("w1")
+        if version == 0:
+            assert intact[0] == before, "the store has been written to"
+        assert intact[1] == (intact[0], version), "the other worker has been written to"
+        wrong = rig.has("w0")[0] == rig.now()
+        assert not wrong, "what was written is not there"
+        rig.sync.reset("w0")
+        rig.check(rig.publish(version), version)

@@ -77,7 +77,14 @@ def test_worker_removed_and_added_again():
     assert sent.entries("w0") == 0
     assert sent.entries("w1") >= total(rig)
     step(rig, 2)
-    # away and back without a sync in between, but with a new process behind the name
+    # away and back without a sync in between, and nothing new: everything once more
+    rig.sync.remove_worker("w1")
+    rig.sync.add_worker("w1")
+    sent = rig.publish(2)
+    rig.check(sent, 2)
+    assert sent.entries("w0") == 0
+    assert sent.entries("w1") == total(rig) and sent.told["w1"]["kind"] == "full"
+    # and the same with a new process behind the name
     rig.sync.remove_worker("w1")
     rig.workers["w1"].restart()
     rig.sync.add_worker("w1")
@@ -125,29 +132,33 @@ HOW = [
 ]
 
 
+@pytest.mark.parametrize("deltas", [0, 2])
 @pytest.mark.parametrize("quiet", [True, False])
 @pytest.mark.parametrize("how", HOW)
-def test_replica_replaced_behind_the_back(how, quiet, tmp_path):
+def test_replica_replaced_behind_the_back(how, quiet, deltas, tmp_path):
+    """Right after the first sync too: what a worker counts stands where a new process would have it."""
     rig = Rig(sample(4), n=2)
     rig.check(rig.publish(0), 0)
-    for version in (1, 2):
+    for version in range(1, deltas + 1):
         step(rig, version)
     # a checkpoint with the version number that the worker has, the same shapes, and other weights
     path = str(tmp_path / "other.npz")
-    checkpoint.save(path, 2, sample(99))
-    for version in (3, 4):
+    checkpoint.save(path, deltas, sample(99))
+    for version in (deltas + 1, deltas + 2):
         lose_weights(rig, how, path)
         if how != "restart" and how != "replaced":
             others = rig.has("w0")[0] == plain(sample(99))
             assert others, "the worker does not have what it was given"
         before = rig.now()
-        at = 2 if quiet else version
+        at = deltas if quiet else version
         if not quiet:
             bump(rig.truth["w16"], (version, np.arange(3)))
         sent = rig.publish(at)
         rig.check(sent, at)
         check_bytes(sent, "w0", {}, rig.now(), times=2)
         check_cost(sent, "w1", before, rig.now())
+        if how == "restart" or how == "replaced":  # it had nothing
+            assert sent.entries("w0") >= total(rig) and sent.told["w0"]["kind"] == "full"
         step(rig, at)
 
 
@@ -217,10 +228,11 @@ def test_reset_of_one_and_of_all():
     rig.check(rig.publish(0), 0)
     step(rig, 1)
     n = total(rig)
-    rig.sync.reset("w1")
-    sent = step(rig, 2, ["w0", "w2"])
-    assert sent.entries("w1") == n and sent.told["w1"]["kind"] == "full"
-    step(rig, 3)
+    for name, others in (("w1", ["w0", "w2"]), ("w0", ["w1", "w2"]), ("w1", ["w0", "w2"])):
+        rig.sync.reset(name)
+        sent = step(rig, 2, others)
+        assert sent.entries(name) == n and sent.told[name]["kind"] == "full"
+        step(rig, 3)
     for version in (4, 6):
         rig.sync.reset()
         before = rig.now()

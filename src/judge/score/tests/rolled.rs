@@ -85,6 +85,7 @@ pub(super) fn calibration(suites: &BTreeMap<Suite, &Cases>) -> Calibration {
         ranks: 1,
         runs: 1,
         duration_s: 1.0,
+        deviations: None,
         cases: (cases.iter().enumerate())
             .map(|(at, (gold, _))| CalibratedCase {
                 id: id(at),
@@ -152,6 +153,8 @@ pub(super) fn graded_as(
             .into_iter()
             .collect(),
         discrepancies: usize::from(rolled.what == What::Suspect),
+        evidence: vec![],
+        signs: 0,
         isolated: true,
         duration_s: Durations::default(),
     };

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::domain::Area;
 
 fn ids(names: &[&str]) -> Vec<CaseId> {
     names.iter().map(|n| CaseId((*n).into())).collect()
@@ -123,6 +124,40 @@ fn only_what_was_asked_for_is_a_target() {
             ("a.py::y".to_owned(), Outcome::Passed),
             ("a.py::new".to_owned(), Outcome::Missing)
         ]
+    );
+}
+
+#[test]
+fn noise_crowds_nothing_out() {
+    let deviation = |area, place: &str, digest: usize| Deviation {
+        area,
+        place: place.into(),
+        file: "lib.py".into(),
+        name: "f".into(),
+        line: 1,
+        digest: digest.to_string(),
+        case: None,
+    };
+    let mut tally = Tally::new(None, None);
+    for at in 0..5000 {
+        tally.deviated(deviation(Area::Hook, &format!("hook {at}"), 0));
+        tally.deviated(deviation(Area::Testing, "numpy.testing.assert_equal", at));
+    }
+    let late = [
+        deviation(Area::Pytest, "_pytest.runner.CallInfo.from_call", 1),
+        deviation(Area::Testing, "numpy.testing.assert_allclose", 1),
+    ];
+    for one in late.clone() {
+        tally.deviated(one);
+    }
+    for one in &late {
+        assert!(tally.deviations.contains(one));
+    }
+    assert!(tally.deviations.len() < DEVIATIONS + AT_A_PLACE + 3);
+    tally.deviated(late[0].clone());
+    assert_eq!(
+        tally.deviations.iter().filter(|d| **d == late[0]).count(),
+        1
     );
 }
 

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
+use crate::domain::EngineChoice;
 use crate::tui::action::Action;
 use crate::tui::agent_offer::{AgentChoice, AgentOffer, AgentRequest, Recording};
-use crate::tui::keymap::{self, Key};
-use crate::tui::layout::PaneKind;
+use crate::tui::keymap::{Key, Keymap};
 use crate::tui::overlays::prompt::{Typed, edit, insert};
 
 /// Limits that `+` and `-` go through, in minutes.
@@ -111,7 +111,7 @@ impl Chooser {
         RATES.get(self.rate).copied().flatten()
     }
 
-    pub fn key(&mut self, key: Key) -> Answered {
+    pub fn key(&mut self, key: Key, keymap: &Keymap) -> Answered {
         if let Some(before) = &self.typing {
             match edit(&mut self.model, key) {
                 Typed::Accept => self.typing = None,
@@ -166,7 +166,7 @@ impl Chooser {
             (KeyCode::Char('r'), false) if self.choice().is_some_and(|c| c.replays) => {
                 self.rate = (self.rate + 1) % RATES.len();
             }
-            _ => self.step_row(key),
+            _ => self.step_row(key, keymap),
         }
         Answered::Nothing
     }
@@ -178,7 +178,7 @@ impl Chooser {
         }
     }
 
-    fn step_row(&mut self, key: Key) {
+    fn step_row(&mut self, key: Key, keymap: &Keymap) {
         let Some(offer) = &self.offer else { return };
         let (at, len) = match self.step {
             Step::Agent => (&mut self.agent, offer.agents.len()),
@@ -186,7 +186,7 @@ impl Chooser {
         };
         let last = len.saturating_sub(1);
         // the keys that move in every pane
-        let to = match keymap::lookup(key, PaneKind::Gpu).map(|entry| entry.action) {
+        let to = match keymap.movement(key) {
             Some(Action::Up) => at.saturating_sub(1),
             Some(Action::Down) => (*at + 1).min(last),
             Some(Action::PageUp) => at.saturating_sub(PAGE),
@@ -227,6 +227,8 @@ impl Chooser {
             model: (choice.takes_model && !model.is_empty()).then(|| model.to_owned()),
             recording: recording.filter(|_| choice.replays),
             rate: self.rate().filter(|_| choice.replays),
+            // the workbench's own, whoever starts it says
+            engine: EngineChoice::default(),
         }))
     }
 }

@@ -3,17 +3,18 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::{Stage, Suite};
-use crate::tui::backend::{Count, RunStatus};
+use crate::tui::action::Action;
 use crate::tui::layout::{PaneKind, split_left, split_top};
 use crate::tui::panes::words;
-use crate::tui::state::{App, OpenRun};
+use crate::tui::state::App;
 use crate::tui::text;
 use crate::tui::theme::Role;
-use crate::tui::widgets::{Canvas, Title, figures, meter};
+use crate::tui::widgets::{Canvas, figures};
 
-use super::state::{CaseRow, Mark, shown_subject};
-use super::why;
+use super::filter::turn_glyph;
+use super::progress::{self, progress};
+use super::state::{CaseRow, Mark, Turn};
+use super::{heat_draw, title, why};
 
 /// Where the list and the story stand inside a pane's border.
 pub struct Areas {
@@ -56,11 +57,16 @@ pub fn areas(app: &App, inner: Rect) -> Areas {
 
 pub fn draw(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
-    let title = title(canvas);
+    if app.cases.heat.open {
+        let title = title::of_the_map(canvas);
+        let mut inner = canvas.pane(PaneKind::Cases, title);
+        return heat_draw::draw(&mut inner);
+    }
+    let title = title::title(canvas);
     let mut inner = canvas.pane(PaneKind::Cases, title);
     let areas = areas(app, inner.area);
-    if let Some((suite, done, total, rate)) = progress(app) {
-        draw_progress(&mut inner.part(areas.bar), suite, done, total, rate);
+    if let Some(known) = progress(app) {
+        progress::draw(&mut inner.part(areas.bar), &known);
     }
     if app.cases.all.is_empty() {
         draw_empty(&mut inner);
@@ -73,125 +79,6 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         let mut part = inner.part(rect);
         why::draw(&mut part, beside, below);
     }
-}
-
-fn counts(app: &App, run: &OpenRun, suite: Suite) -> Option<Count> {
-    let subject = shown_subject(run, app.target.source.as_ref());
-    run.state.suite(subject, suite).map(|state| Count {
-        passed: state.passed(),
-        collected: state.order.len(),
-    })
-}
-
-fn title(canvas: &Canvas<'_>) -> Title {
-    let app = canvas.app;
-    let Some(run) = &app.open else {
-        return Title::default();
-    };
-    let mut left = vec![canvas.span(Role::Title, "cases"), Span::raw("  ")];
-    let official = counts(app, run, Suite::Official);
-    let probes = counts(app, run, Suite::Probes);
-    left.extend(words::pair(app, official, probes, 3));
-    if let Some(summary) = app.summary(&run.id) {
-        let (word, role) = words::standing(app, summary);
-        left.push(Span::raw("  "));
-        left.push(canvas.span(role, word));
-    }
-    left.extend(rerun_words(canvas));
-    let mut right = Vec::new();
-    if app.cases.only_rejected {
-        let (pass, fail) = if app.ui.glyphs.unicode {
-            ("✔", "✘")
-        } else {
-            ("+", "F")
-        };
-        right.push(canvas.span(Role::Notice, format!("only gold {pass} this {fail}")));
-        right.push(Span::raw(" "));
-    }
-    if let Some(suite) = app.cases.suite {
-        right.push(canvas.span(Role::Notice, suite.name()));
-        right.push(Span::raw(" "));
-    }
-    if !app.cases.filter.is_empty() {
-        let shown = text::cut(&app.cases.filter, 20, app.ui.glyphs.ellipsis);
-        right.push(canvas.span(Role::Notice, format!("/{shown}")));
-        right.push(Span::raw(" "));
-    }
-    if app.cases.filtered() {
-        right.push(canvas.dim(format!("{}/{}", app.cases.shown.len(), app.cases.all.len())));
-    } else if app.cases.rejected() > 0 {
-        right.push(canvas.span(Role::Failed, format!("{} rejected", app.cases.rejected())));
-    }
-    Title { left, right }
-}
-
-/// How the newest rerun of cases stands.
-fn rerun_words(canvas: &Canvas<'_>) -> Vec<Span<'static>> {
-    let app = canvas.app;
-    let Some(summary) = app.rerun.as_ref().and_then(|run| app.summary(&run.id)) else {
-        return Vec::new();
-    };
-    let sign = if app.ui.glyphs.unicode { "↻" } else { "@" };
-    let (words, role) = if summary.status == RunStatus::Finished && summary.fault.is_none() {
-        let rows = app.cases.all.iter();
-        let again: Vec<Mark> = rows
-            .map(|row| row.rerun)
-            .filter(|mark| matches!(mark, Mark::Done(_)))
-            .collect();
-        let passed = again
-            .iter()
-            .filter(|mark| matches!(mark, Mark::Done(outcome) if outcome.passed()));
-        (
-            format!("{}/{} passed again", passed.count(), again.len()),
-            Role::Text,
-        )
-    } else {
-        words::standing(app, summary)
-    };
-    vec![canvas.dim(format!("  {sign} ")), canvas.span(role, words)]
-}
-
-/// The suite that runs now, how far it is, and its rate in cases a second.
-fn progress(app: &App) -> Option<(&'static str, usize, usize, f64)> {
-    let run = app.open.as_ref().filter(|run| run.status.live())?;
-    let (stage, subject) = run.state.stage?;
-    let suite = match stage {
-        Stage::Official => Suite::Official,
-        Stage::Probes => Suite::Probes,
-        // gold runs both: the one that is not through
-        Stage::Calibrate => Suite::ALL.into_iter().find(|suite| {
-            run.state
-                .suite(subject, *suite)
-                .is_some_and(|state| !state.finished)
-        })?,
-        _ => return None,
-    };
-    let state = run.state.suite(subject, suite)?;
-    let done = state.results.len();
-    let since = run.state.stage_since_s.unwrap_or(app.now_s);
-    let rate = done as f64 / (app.now_s - since).max(0.001);
-    let name = match (subject, suite) {
-        (crate::domain::Subject::Gold, Suite::Official) => "gold off",
-        (crate::domain::Subject::Gold, Suite::Probes) => "gold prb",
-        (_, Suite::Official) => "official",
-        (_, Suite::Probes) => "probes",
-    };
-    Some((name, done, state.order.len().max(done), rate))
-}
-
-fn draw_progress(canvas: &mut Canvas<'_>, name: &str, done: usize, total: usize, rate: f64) {
-    let left_s = if rate > 0.0 && done > 0 {
-        figures::duration((total - done) as f64 / rate)
-    } else {
-        canvas.app.ui.glyphs.dash.into()
-    };
-    let words = format!(" {done}/{total}  {rate:.1}/s  {left_s} left ");
-    let cells = canvas.width().saturating_sub(text::width(&words) + 11);
-    let mut spans = vec![canvas.span(Role::Running, format!(" {name:<8} "))];
-    let part = done as f64 / total.max(1) as f64;
-    spans.extend(meter::filled(canvas, part, cells, Role::Running));
-    spans.push(canvas.span(Role::Text, words));
-    canvas.put(0, &Line::from(spans));
 }
 
 fn draw_empty(canvas: &mut Canvas<'_>) {
@@ -219,6 +106,11 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 )));
             }
             rows.push(Line::from(canvas.dim("cases appear as they are collected")));
+            if let Some(line) = run.state.log.last() {
+                let room = canvas.width().saturating_sub(4);
+                let said = text::cut(line.text.trim(), room, app.ui.glyphs.ellipsis);
+                rows.push(Line::from(canvas.dim(said)));
+            }
         }
         (Some(run), _) if run.loaded => {
             rows.push(Line::from(canvas.dim("this run has no cases")));
@@ -228,18 +120,23 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 let words = format!("cause: {}", cause.name());
                 rows.push(Line::from(canvas.span(Role::Rejected, words)));
             }
-            rows.push(Line::from(canvas.hint("l", "shows what was said")));
+            rows.push(Line::from(
+                canvas.key_hint(Action::Pane(PaneKind::Log), "shows what was said"),
+            ));
         }
         (Some(_), _) => rows.push(Line::from(canvas.dim("reading the run…"))),
         (None, Some(_)) => {
             rows.push(Line::from(canvas.dim("not graded yet")));
-            rows.push(Line::from(
-                canvas.hint("g", "grades it: official tests, then probes, beside gold"),
-            ));
+            rows.push(Line::from(canvas.key_hint(
+                Action::Grade,
+                "grades it: official tests, then probes, beside gold",
+            )));
         }
         (None, None) => {
             rows.push(Line::from(canvas.dim("select a submission, gold or base")));
-            rows.push(Line::from(canvas.hint("t", "goes to the tasks")));
+            rows.push(Line::from(
+                canvas.key_hint(Action::Pane(PaneKind::Tasks), "goes to the tasks"),
+            ));
         }
     }
     canvas.empty(&rows);
@@ -250,7 +147,7 @@ fn draw_list(canvas: &mut Canvas<'_>) {
     if app.cases.shown.is_empty() {
         let rows = [
             Line::from(canvas.dim("no case passes the filter")),
-            Line::from(canvas.hint("esc", "clears it")),
+            Line::from(canvas.key_hint(Action::Back, "clears it")),
         ];
         canvas.empty(&rows);
         return;
@@ -296,6 +193,14 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
         left.push(words::glyph(app, row.rerun));
         left.push(Span::raw(" "));
     }
+    if let Some(turn) = row.turn() {
+        let role = match turn {
+            Turn::Fixed => Role::Passed,
+            Turn::Broke => Role::Failed,
+            Turn::Otherwise => Role::Error,
+        };
+        left.push(canvas.span(role, format!("{} ", turn_glyph(app, turn))));
+    }
     let time = match (row.duration_s, row.running_since_s) {
         (_, Some(since)) => figures::duration(app.now_s - since),
         (Some(seconds), None) => figures::duration(seconds),
@@ -312,13 +217,21 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
     let room = canvas.width().saturating_sub(used + right.width());
     let (name, file) = split_id(row.id.as_str());
     let name = cut_name(name, room, app.ui.glyphs.ellipsis);
-    let spare = room.saturating_sub(text::width(&name) + 2);
+    let mut spare = room.saturating_sub(text::width(&name) + 2);
     let role = if row.rejected() {
         Role::Strong
     } else {
         Role::Text
     };
     left.push(canvas.span(role, name));
+    // on all ranks is what the glyph says
+    if let Some((failed, of)) = row.ranks.filter(|(failed, of)| (1..*of).contains(failed)) {
+        let words = format!("  {failed}/{of} ranks");
+        if words.len() <= spare {
+            spare -= words.len();
+            left.push(canvas.span(Role::Notice, words));
+        }
+    }
     if spare > 8 {
         let file = text::cut_start(file, spare, app.ui.glyphs.ellipsis);
         left.push(canvas.dim(format!("  {file}")));
@@ -328,7 +241,7 @@ fn draw_case(canvas: &mut Canvas<'_>, at: usize, row: &CaseRow, claim_width: usi
 }
 
 /// A test's name in so many columns; its parameters tell siblings apart and are kept.
-fn cut_name(name: &str, room: usize, ellipsis: &str) -> String {
+pub fn cut_name(name: &str, room: usize, ellipsis: &str) -> String {
     if text::width(&text::clean(name)) > room
         && let Some(at) = name.find('[')
     {
@@ -342,7 +255,7 @@ fn cut_name(name: &str, room: usize, ellipsis: &str) -> String {
 }
 
 /// The test's name, and the file it stands in.
-fn split_id(id: &str) -> (&str, &str) {
+pub fn split_id(id: &str) -> (&str, &str) {
     match id.split_once("::") {
         Some((file, name)) => (name, file),
         None => (id, ""),

@@ -1,13 +1,17 @@
 //! The cases of both suites, gold's outcome beside the submission's.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::domain::SuiteState;
 use crate::domain::case::{CaseDetail, Frame};
-use crate::domain::{CaseId, CaseResult, Outcome, Source, Subject, Suite};
+use crate::domain::{CaseId, CaseResult, GradedCase, Outcome, RunId, Source, Subject, Suite};
+use crate::domain::{SuiteState, signature};
 use crate::tui::backend::Answer;
 use crate::tui::msg::Excerpt;
 use crate::tui::state::{App, OpenRun};
+
+use super::filter::Only;
+use super::heat::Heat;
 
 /// What is known of a case on one subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,9 +35,35 @@ pub struct CaseRow {
     pub duration_s: Option<f64>,
     pub running_since_s: Option<f64>,
     pub claim: Option<String>,
+    /// What its failure has in common with others; absent of a case that passed.
+    pub signature: Option<String>,
+    /// On the run of the same before this one.
+    pub before: Option<Outcome>,
+    /// Ranks on which it did not pass, of how many; where there are several.
+    pub ranks: Option<(usize, usize)>,
+}
+
+/// How a case turned since the run before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    Fixed,
+    Broke,
+    /// It does not pass in another way.
+    Otherwise,
 }
 
 impl CaseRow {
+    pub fn turn(&self) -> Option<Turn> {
+        let (Some(before), Mark::Done(now)) = (self.before, self.this) else {
+            return None;
+        };
+        match (before.passed(), now.passed()) {
+            (true, false) => Some(Turn::Broke),
+            (false, true) => Some(Turn::Fixed),
+            _ => (before != now).then_some(Turn::Otherwise),
+        }
+    }
+
     /// It ended, and not well.
     pub fn not_passed(&self) -> bool {
         matches!(self.this, Mark::Done(outcome) if !outcome.passed())
@@ -56,6 +86,8 @@ pub struct Why {
     pub error: Option<String>,
     pub detail: Option<CaseDetail>,
     pub frames: Vec<Frame>,
+    /// How many of them, the first, are of the work tree.
+    pub project: usize,
     pub frame: usize,
     pub excerpt: Option<Excerpt>,
     pub scroll: usize,
@@ -74,6 +106,7 @@ impl Why {
             error: None,
             detail: None,
             frames: Vec::new(),
+            project: 0,
             frame: 0,
             excerpt: None,
             scroll: 0,
@@ -96,10 +129,16 @@ impl Why {
                         .sum::<usize>()
                     + detail.frames.len()
                     + 16;
-                self.frames.clone_from(&detail.frames);
+                // the work tree's first, those of libraries after them
+                let frames = detail.frames.iter().cloned();
+                let (mut frames, library): (Vec<_>, Vec<_>) =
+                    frames.partition(|frame| !frame.path.starts_with('/'));
                 // where it went wrong: the innermost frame, in the change itself if it gets there
-                let inside = self.frames.iter().rposition(|frame| changed(&frame.path));
-                self.frame = inside.unwrap_or(self.frames.len().saturating_sub(1));
+                let inside = frames.iter().rposition(|frame| changed(&frame.path));
+                self.frame = inside.unwrap_or(frames.len().saturating_sub(1));
+                self.project = frames.len();
+                frames.extend(library);
+                self.frames = frames;
                 self.detail = Some(detail);
             }
             Err(error) => self.error = Some(error.0),
@@ -128,6 +167,20 @@ pub struct CasesState {
     pub only_rejected: bool,
     pub suite: Option<Suite>,
     pub filter: String,
+    /// Only those of one claim, or that fail alike.
+    pub only: Option<Only>,
+    /// Only those that ended otherwise than in the run before.
+    pub only_changed: bool,
+    pub slowest_first: bool,
+    /// The run of the same before this one, and when it was made.
+    pub before: Option<(RunId, f64)>,
+    /// Cases of finished runs: the run before, and those of the map.
+    pub known: HashMap<RunId, Arc<Vec<GradedCase>>>,
+    /// Runs whose cases could not be read.
+    pub unread: HashSet<RunId>,
+    pub heat: Heat,
+    /// To be selected once it is there.
+    pub wanted: Option<(Suite, CaseId)>,
     pub why: Option<Why>,
     /// The traceback has the whole pane.
     pub why_open: bool,
@@ -149,6 +202,7 @@ impl CasesState {
         self.offset = 0;
         self.why = None;
         self.moved = false;
+        self.before = None;
     }
 
     /// Index in `shown` of what happens now: the first running case, else the last that ended.
@@ -169,36 +223,22 @@ impl CasesState {
         }
     }
 
+    /// Selects what somebody went to, once it is there.
+    pub fn select_wanted(&mut self) {
+        let Some((suite, id)) = &self.wanted else {
+            return;
+        };
+        let is = |row: &CaseRow| row.suite == *suite && row.id == *id;
+        let at = |at: &usize| self.all.get(*at).is_some_and(is);
+        if let Some(at) = self.shown.iter().position(at) {
+            self.selected = at;
+            self.moved = true;
+            self.wanted = None;
+        }
+    }
+
     pub fn rejected(&self) -> usize {
         self.all.iter().filter(|row| row.rejected()).count()
-    }
-
-    pub fn filtered(&self) -> bool {
-        self.only_rejected || self.suite.is_some() || !self.filter.is_empty()
-    }
-
-    /// Applies the filters; the selection stays on its case where it is still shown.
-    pub fn refilter(&mut self) {
-        let before = self.selected_row().map(|row| (row.suite, row.id.clone()));
-        let needle = self.filter.to_lowercase();
-        self.shown = (0..self.all.len())
-            .filter(|at| {
-                self.all.get(*at).is_some_and(|row| {
-                    (!self.only_rejected || row.rejected())
-                        && self.suite.is_none_or(|suite| suite == row.suite)
-                        && (needle.is_empty() || row.id.as_str().to_lowercase().contains(&needle))
-                })
-            })
-            .collect();
-        let found = before.and_then(|(suite, id)| {
-            self.shown.iter().position(|at| {
-                self.all
-                    .get(*at)
-                    .is_some_and(|row| row.suite == suite && row.id == id)
-            })
-        });
-        self.selected =
-            found.unwrap_or_else(|| self.selected.min(self.shown.len().saturating_sub(1)));
     }
 
     /// Moves to the next or previous case that did not pass.
@@ -249,6 +289,11 @@ pub fn rebuild(app: &mut App) {
     let subject = shown_subject(run, app.target.source.as_ref());
     let task = app.target.task.as_deref().and_then(|id| app.task(id));
     let mut rows = Vec::new();
+    let before = app.cases.before.as_ref();
+    let before = before.and_then(|(run, _)| app.cases.known.get(run));
+    let before: HashMap<(Suite, &CaseId), Outcome> = (before.iter())
+        .flat_map(|cases| cases.iter().map(|c| ((c.suite, &c.id), c.outcome)))
+        .collect();
     for suite in Suite::ALL {
         let gold = run.state.suite(Subject::Gold, suite);
         let this = run.state.suite(subject, suite);
@@ -299,9 +344,23 @@ pub fn rebuild(app: &mut App) {
                     None => mark(again, &in_rerun, id),
                 }
             });
+            let graded = graded();
+            let said = result
+                .map(|r| r.message.as_deref())
+                .or_else(|| graded.map(|g| g.message.as_deref()));
+            let fails = match this_mark {
+                Mark::Done(outcome) if !outcome.passed() => Some(outcome),
+                _ => None,
+            };
             rows.push(CaseRow {
                 suite,
                 id: id.clone(),
+                signature: fails.map(|outcome| signature(outcome, said.flatten())),
+                before: before.get(&(suite, id)).copied(),
+                ranks: result.filter(|r| r.ranks.len() > 1).map(|r| {
+                    let failed = r.ranks.iter().filter(|rank| !rank.outcome.passed());
+                    (failed.count(), r.ranks.len())
+                }),
                 gold: gold_mark,
                 this: this_mark,
                 rerun,
@@ -315,6 +374,7 @@ pub fn rebuild(app: &mut App) {
     }
     app.cases.all = rows;
     app.cases.refilter();
+    app.cases.select_wanted();
 }
 
 fn mark(suite: Option<&SuiteState>, known: &HashSet<&CaseId>, id: &CaseId) -> Mark {

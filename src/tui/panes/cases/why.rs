@@ -1,15 +1,20 @@
 //! The story of one case: message, frames with the source line, traceback, captured output.
 
+use std::ops::Range;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::diff::word_diff;
 use crate::domain::Outcome;
+use crate::tui::action::Action;
 use crate::tui::ansi;
 use crate::tui::panes::words;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
+use super::sides::{Sides, sides};
 use super::state::{Mark, Why, shown_result};
 
 /// Draws the story; `beside` and `below` say where the list stands, for the dividing line.
@@ -51,9 +56,17 @@ pub fn draw(canvas: &mut Canvas<'_>, beside: bool, below: bool) {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Expected,
+    Got,
+}
+
 /// A row before it is built: only those on the screen are.
 enum Row<'a> {
     Built(Line<'static>),
+    /// What was wanted, and what it got instead.
+    Side(Side, String, Vec<Range<u32>>),
     Traceback(&'a str),
     Captured(&'a str),
     Source(u32, &'a str, bool),
@@ -106,21 +119,40 @@ fn rows<'a>(canvas: &Canvas<'_>, why: &'a Why) -> Vec<Row<'a>> {
             say(Line::from(canvas.span(Role::Bad, line)));
         }
     }
+    let traceback = why.detail.as_ref().map_or("", |d| d.traceback.as_str());
+    if !result.outcome.passed()
+        && let Some(found) = sides(traceback, result.message.as_deref())
+    {
+        rows.push(Row::Built(Line::default()));
+        rows.extend(compared(found));
+    }
+    let mut say = |line: Line<'static>| rows.push(Row::Built(line));
     let Some(detail) = &why.detail else {
         if result.outcome == Outcome::Passed {
             say(Line::from(canvas.dim("passed; nothing more was kept")));
         }
+        rows.extend(source(why));
         return rows;
     };
     if !why.frames.is_empty() {
         say(Line::default());
     }
     for (at, frame) in why.frames.iter().enumerate() {
+        if at == why.project {
+            let rule = app.ui.glyphs.rule.repeat(3);
+            say(Line::from(
+                canvas.dim(format!("{rule} in libraries {rule}")),
+            ));
+        }
         let chosen = at == why.frame;
         let mark = if chosen { app.ui.glyphs.cursor } else { " " };
         let place = format!("{}:{}", frame.path, frame.line);
         let differs = app.diff.files.iter().any(|file| file.path == frame.path);
-        let role = if chosen { Role::Strong } else { Role::Text };
+        let role = match (chosen, at < why.project) {
+            (true, _) => Role::Strong,
+            (false, true) => Role::Text,
+            (false, false) => Role::Dim,
+        };
         let mut line = vec![
             canvas.span(Role::Accent, format!("{mark} ")),
             canvas.span(role, text::clean(&place).into_owned()),
@@ -128,16 +160,11 @@ fn rows<'a>(canvas: &Canvas<'_>, why: &'a Why) -> Vec<Row<'a>> {
         ];
         if chosen && differs {
             line.push(Span::raw("  "));
-            line.extend(canvas.hint("o", "to diff"));
+            line.extend(canvas.key_hint(Action::ToDiff, "to diff"));
         }
         say(text::window(line, 0, width));
     }
-    if let Some(excerpt) = &why.excerpt {
-        let wanted = why.frames.get(why.frame).map_or(0, |frame| frame.line);
-        for (number, line) in (excerpt.from..).zip(&excerpt.lines) {
-            rows.push(Row::Source(number, line, number == wanted));
-        }
-    }
+    rows.extend(source(why));
     if !detail.traceback.is_empty() {
         rows.push(Row::Built(Line::default()));
         rows.extend(detail.traceback.lines().map(Row::Traceback));
@@ -151,6 +178,73 @@ fn rows<'a>(canvas: &Canvas<'_>, why: &'a Why) -> Vec<Row<'a>> {
     rows
 }
 
+/// The lines around the chosen frame, or the case's own function.
+fn source(why: &Why) -> impl Iterator<Item = Row<'_>> {
+    let wanted = why.frames.get(why.frame).map_or(0, |frame| frame.line);
+    why.excerpt.iter().flat_map(move |excerpt| {
+        let lines = (excerpt.from..).zip(&excerpt.lines);
+        lines.map(move |(number, line)| Row::Source(number, line, number == wanted))
+    })
+}
+
+/// Both sides of a comparison with the words that differ.
+fn compared(found: Sides) -> [Row<'static>; 2] {
+    let (old, new) = (found.expected.as_bytes(), found.got.as_bytes());
+    let words = word_diff(old, new).unwrap_or_default();
+    let relation = found.relation.len() as u32;
+    let moved = |words: Vec<Range<u32>>| {
+        let by = words.into_iter();
+        by.map(|w| w.start + relation..w.end + relation).collect()
+    };
+    let expected = format!("{}{}", found.relation, found.expected);
+    [
+        Row::Side(Side::Expected, expected, moved(words.old)),
+        Row::Side(Side::Got, found.got, words.new),
+    ]
+}
+
+/// A side is longer than the pane as often as not: it begins shortly before what differs.
+fn side(
+    canvas: &Canvas<'_>,
+    why: &Why,
+    side: Side,
+    text: &str,
+    words: &[Range<u32>],
+) -> Line<'static> {
+    let (sign, name, base, emph) = match side {
+        Side::Expected => ("- ", "expected ", Role::Del, Role::DelEmph),
+        Side::Got => ("+ ", "got      ", Role::Add, Role::AddEmph),
+    };
+    let ellipsis = canvas.app.ui.glyphs.ellipsis;
+    let room = canvas.width().saturating_sub(11);
+    let first = words.first().map_or(0, |w| w.start as usize);
+    let before = text.get(..first).map_or(0, text::width);
+    let skip = if text::width(text) > room && before + 8 > room {
+        before.saturating_sub(room / 3)
+    } else {
+        0
+    };
+    let (base, emph) = (canvas.style(base), canvas.style(emph));
+    let hidden = canvas.style(Role::Hidden);
+    let style_of = |at: usize| {
+        let changed = words
+            .iter()
+            .any(|w| (w.start as usize..w.end as usize).contains(&at));
+        if changed { base.patch(emph) } else { base }
+    };
+    let skip = skip + why.skip;
+    let cut = skip > 0;
+    let mut line = vec![
+        Span::styled(sign, base),
+        canvas.dim(name),
+        Span::styled(if cut { ellipsis } else { "" }, base),
+    ];
+    let room = room.saturating_sub(usize::from(cut) * text::width(ellipsis));
+    let spans = text::spans(text, skip + room, hidden, style_of);
+    line.extend(text::window(spans, skip, room).spans);
+    Line::from(line)
+}
+
 fn build(canvas: &Canvas<'_>, why: &Why, row: Row<'_>) -> Line<'static> {
     let width = canvas.width();
     let columns = why.skip + width;
@@ -158,6 +252,7 @@ fn build(canvas: &Canvas<'_>, why: &Why, row: Row<'_>) -> Line<'static> {
     let depth = canvas.app.ui.depth;
     match row {
         Row::Built(line) => line,
+        Row::Side(which, text, words) => side(canvas, why, which, &text, &words),
         Row::Captured(raw) => {
             let base = canvas.style(Role::Dim);
             text::window(
@@ -193,10 +288,16 @@ fn build(canvas: &Canvas<'_>, why: &Why, row: Row<'_>) -> Line<'static> {
     }
 }
 
-/// pytest marks the error with `E` and the failing line with `>`.
+/// pytest marks the error with `E` and the failing line with `>`; behind an `E` it may stand a
+/// diff, in which `-` is what was expected.
 fn traceback_style(canvas: &Canvas<'_>, raw: &str) -> Style {
-    let role = if raw.starts_with("E ") {
-        Role::Bad
+    let role = if let Some(said) = raw.strip_prefix("E ") {
+        match said.trim_start().get(..2) {
+            Some("- ") => Role::Del,
+            // `+  where` tells where a value is from
+            Some("+ ") if !said.trim_start().starts_with("+  ") => Role::Add,
+            _ => Role::Bad,
+        }
     } else if raw.starts_with('>') {
         Role::Strong
     } else {

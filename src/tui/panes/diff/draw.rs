@@ -1,21 +1,17 @@
-//! Both sides of a file: gold left, the submission right; or one under the other.
+//! The pane: which comparison, the list, the shown file; or why there is nothing to show.
 
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use crate::diff::{Row, RowKind, word_diff};
 use crate::domain::Source;
-use crate::tui::backend::{ChangeKind, FileChange};
-use crate::tui::layout::{PaneKind, split_left, split_top};
+use crate::tui::action::Action;
+use crate::tui::layout::PaneKind;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title};
 
-use super::line::{Cell, Sign, cell};
-use super::state::Shown;
-
-/// Columns of a line number and what stands around it.
-const NUMBER: usize = 6;
+use super::entries::By;
+use super::geometry::areas;
+use super::{files, rows};
 
 pub fn draw(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
@@ -25,27 +21,20 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         draw_empty(&mut inner);
         return;
     }
-    let mut area = inner.area;
-    if app.diff.files.len() > 1 && area.width >= 124 {
-        let (list, rest) = split_left(area, 30);
-        draw_files(&mut inner.part(list), true);
-        area = rest;
-    } else if app.diff.files.len() > 1 && area.height >= 18 {
-        let rows = app.diff.files.len().min(5) as u16;
-        let (list, rest) = split_top(area, rows + 1);
-        draw_files(&mut inner.part(list), false);
-        area = rest;
+    let areas = areas(&app.diff, inner.area);
+    if let Some(list) = areas.list {
+        files::draw(&mut inner.part(list), areas.beside);
     }
-    let mut body = inner.part(area);
+    let mut body = inner.part(areas.file);
     let Some(shown) = &app.diff.file else {
         let line = Line::from(body.dim(" reading…"));
         body.put(0, &line);
         return;
     };
-    draw_file(&mut body, shown);
+    rows::draw(&mut body, shown);
 }
 
-fn side_name(source: &Source) -> &'static str {
+pub fn side_name(source: &Source) -> &'static str {
     match source {
         Source::Gold => "gold",
         Source::Base => "base",
@@ -62,21 +51,44 @@ fn title(canvas: &Canvas<'_>) -> Title {
         return Title::default();
     };
     let mut left = vec![canvas.span(Role::Title, "diff")];
+    let name = |source: &Source| match source {
+        Source::Gold | Source::Base => source.label(),
+        other => text::cut(&other.label(), 20, ellipsis),
+    };
     let against = format!(
         " · {} vs {}",
-        text::cut(&comparison.right.label(), 20, ellipsis),
-        side_name(&comparison.left)
+        name(&comparison.right),
+        name(&comparison.left)
     );
     left.push(canvas.dim(against));
+    // what is not as usual is said, before the path takes the room
+    let mut ways = Vec::new();
+    if comparison.by == By::Symbol {
+        ways.push("by symbol");
+    }
+    if app.diff.options.ignore_space {
+        ways.push("spaces aside");
+    }
+    if app.diff.options.ignore_line_endings {
+        ways.push("line ends aside");
+    }
+    for way in ways {
+        left.push(canvas.span(Role::Accent, format!(" · {way}")));
+    }
     let mut right = Vec::new();
-    if let Some(file) = app.diff.files.get(app.diff.selected) {
-        let path = text::cut_start(&file.path, canvas.width() / 3, ellipsis);
+    if let Some(entry) = app.diff.entry() {
+        let name = text::cut_start(entry.name(), canvas.width() / 3, ellipsis);
         left.push(canvas.dim(" · "));
-        left.push(canvas.span(Role::Text, path));
+        left.push(canvas.span(Role::Text, name));
         let (hunk, hunks) = app.diff.hunk();
         let files = app.diff.files.len();
+        let what = if entry.part.is_some() {
+            "parts"
+        } else {
+            "files"
+        };
         let words = format!(
-            "{}/{files} files · change {hunk}/{hunks}",
+            "{}/{files} {what} · change {hunk}/{hunks}",
             app.diff.selected + 1
         );
         right.push(canvas.dim(words));
@@ -92,7 +104,9 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
             rows.push(Line::from(
                 canvas.dim("select a submission to see it beside gold"),
             ));
-            rows.push(Line::from(canvas.hint("t", "goes to the tasks")));
+            rows.push(Line::from(
+                canvas.key_hint(Action::Pane(PaneKind::Tasks), "goes to the tasks"),
+            ));
         }
         Some(_) if app.diff.error.is_some() => {
             let words = app.diff.error.clone().unwrap_or_default();
@@ -112,235 +126,10 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
                 side_name(&comparison.left)
             );
             rows.push(Line::from(canvas.dim(words)));
-            rows.push(Line::from(canvas.hint("b", "compares with base or gold")));
+            rows.push(Line::from(
+                canvas.key_hint(Action::DiffAgainst, "compares with base or gold"),
+            ));
         }
     }
     canvas.empty(&rows);
-}
-
-fn draw_files(canvas: &mut Canvas<'_>, beside: bool) {
-    let app = canvas.app;
-    let glyphs = &app.ui.glyphs;
-    if beside {
-        let bar = Line::from(canvas.span(Role::Border, glyphs.split));
-        for row in 0..canvas.height() {
-            canvas.put_right(row, &bar);
-        }
-    } else {
-        let rule = glyphs.rule.repeat(canvas.width());
-        let line = Line::from(canvas.span(Role::Border, rule));
-        let last = canvas.height().saturating_sub(1);
-        canvas.put(last, &line);
-    }
-    let (width, height) = if beside {
-        (canvas.width().saturating_sub(1), canvas.height())
-    } else {
-        (canvas.width(), canvas.height().saturating_sub(1))
-    };
-    let first = (app.diff.selected + 1).saturating_sub(height);
-    let files = app.diff.files.iter().enumerate().skip(first);
-    for (at, (index, file)) in files.take(height).enumerate() {
-        let line = file_line(canvas, file, width);
-        canvas.put(at, &line);
-        if index == app.diff.selected {
-            let style = canvas.style(Role::SelectionIdle);
-            let rect = Rect {
-                y: canvas.area.y.saturating_add(at as u16),
-                height: 1,
-                width: width as u16,
-                ..canvas.area
-            };
-            canvas.part(rect).paint(0, style);
-        }
-    }
-}
-
-fn file_line(canvas: &Canvas<'_>, file: &FileChange, width: usize) -> Line<'static> {
-    let ellipsis = canvas.app.ui.glyphs.ellipsis;
-    let (letter, role) = match file.kind {
-        ChangeKind::Added => ("A", Role::Add),
-        ChangeKind::Deleted => ("D", Role::Del),
-        ChangeKind::Modified => ("M", Role::Accent),
-        ChangeKind::Renamed => ("R", Role::Accent),
-        ChangeKind::Mode => ("m", Role::Dim),
-        ChangeKind::Same => ("=", Role::Dim),
-    };
-    let counts = if file.binary {
-        "binary".to_owned()
-    } else {
-        format!("+{} -{}", file.added, file.deleted)
-    };
-    let room = width.saturating_sub(text::width(&counts) + 5);
-    let path = text::cut_start(&file.path, room, ellipsis);
-    let fill = room.saturating_sub(text::width(&path));
-    Line::from(vec![
-        Span::raw(" "),
-        Span::styled(letter, canvas.style(role)),
-        Span::raw(" "),
-        canvas.span(Role::Text, path),
-        Span::raw(" ".repeat(fill + 1)),
-        canvas.dim(counts),
-    ])
-}
-
-fn draw_file(canvas: &mut Canvas<'_>, shown: &Shown) {
-    let app = canvas.app;
-    let mut row = 0;
-    for notice in &shown.file.diff.notices {
-        let line = Line::from(canvas.span(Role::Notice, format!(" {}", notice.text())));
-        canvas.put(row, &line);
-        row += 1;
-    }
-    let half = canvas.width().saturating_sub(1) / 2;
-    let side_by_side = !app.diff.unified;
-    if side_by_side && let Some(comparison) = &app.diff.comparison {
-        let name = |source: &Source| match source {
-            Source::Submission { name } => text::clean(name).into_owned(),
-            other => side_name(other).to_owned(),
-        };
-        let left = text::fit(&name(&comparison.left), half.saturating_sub(2), "");
-        let right = name(&comparison.right);
-        let split = app.ui.glyphs.split;
-        let line = Line::from(vec![
-            canvas.span(Role::Title, format!("  {left}")),
-            canvas.span(Role::Border, split),
-            canvas.span(Role::Title, format!("  {right}")),
-        ]);
-        canvas.put(row, &line);
-        row += 1;
-    }
-    if shown.file.diff.is_same() && shown.rows.is_empty() {
-        let line = Line::from(canvas.dim(" the same on both sides"));
-        canvas.put(row, &line);
-        return;
-    }
-    for at in app.diff.top..shown.rows.len() {
-        if row >= canvas.height() {
-            break;
-        }
-        if let Some(content) = shown.rows.row(&shown.file.diff, at) {
-            let line = if side_by_side {
-                split_row(canvas, shown, &content, half)
-            } else {
-                unified_row(canvas, shown, &content)
-            };
-            canvas.put(row, &line);
-        }
-        row += 1;
-    }
-}
-
-/// Unchanged lines that are folded away.
-fn fold_row(canvas: &Canvas<'_>, hidden: u32) -> Line<'static> {
-    let gap = canvas.app.ui.glyphs.gap;
-    let lines = if hidden == 1 { "line" } else { "lines" };
-    let words = format!("  {gap}  {hidden} unchanged {lines}   e unfolds");
-    Line::from(canvas.span(Role::Hunk, words))
-}
-
-fn split_row(canvas: &Canvas<'_>, shown: &Shown, row: &Row, half: usize) -> Line<'static> {
-    let Row::Line { kind, old, new, .. } = row else {
-        return match row {
-            Row::Fold { hidden, .. } => fold_row(canvas, *hidden),
-            _ => Line::default(),
-        };
-    };
-    let changed = *kind != RowKind::Context;
-    let words = match (changed, old, new) {
-        (true, Some(old), Some(new)) => word_diff(
-            old.text(&shown.file.sides[0]),
-            new.text(&shown.file.sides[1]),
-        ),
-        _ => None,
-    };
-    let (old_words, new_words) = words.map_or((None, None), |w| (Some(w.old), Some(w.new)));
-    let sign = |sign| if changed { sign } else { Sign::Same };
-    let width = half.saturating_sub(NUMBER);
-    let left = cell(
-        canvas,
-        shown,
-        &Cell {
-            side: 0,
-            span: *old,
-            sign: sign(Sign::Removed),
-            emphasis: old_words,
-            width,
-        },
-    );
-    let right = cell(
-        canvas,
-        shown,
-        &Cell {
-            side: 1,
-            span: *new,
-            sign: sign(Sign::Added),
-            emphasis: new_words,
-            width,
-        },
-    );
-    let mut spans = number(canvas, old.map(|span| span.no), None);
-    spans.extend(left);
-    spans.push(canvas.span(Role::Border, canvas.app.ui.glyphs.split));
-    let marked = canvas.app.diff.marked;
-    spans.extend(number(canvas, new.map(|span| span.no), marked));
-    spans.extend(right);
-    Line::from(spans)
-}
-
-fn number(canvas: &Canvas<'_>, no: Option<u32>, marked: Option<u32>) -> Vec<Span<'static>> {
-    let shown = no.map_or_else(|| " ".repeat(NUMBER), |no| format!("{no:>5} "));
-    let role = if no.is_some() && no == marked {
-        Role::Match
-    } else {
-        Role::LineNo
-    };
-    vec![canvas.span(role, shown)]
-}
-
-fn unified_row(canvas: &Canvas<'_>, shown: &Shown, row: &Row) -> Line<'static> {
-    let Row::Line {
-        kind,
-        old,
-        new,
-        pair,
-    } = row
-    else {
-        return match row {
-            Row::Fold { hidden, .. } => fold_row(canvas, *hidden),
-            _ => Line::default(),
-        };
-    };
-    let (side, span, sign) = match kind {
-        RowKind::Removed => (0, *old, Sign::Removed),
-        RowKind::Added => (1, *new, Sign::Added),
-        _ => (1, *new, Sign::Same),
-    };
-    let emphasis = match (span, pair) {
-        (Some(mine), Some(other)) if side == 0 => word_diff(
-            mine.text(&shown.file.sides[0]),
-            other.text(&shown.file.sides[1]),
-        )
-        .map(|words| words.old),
-        (Some(mine), Some(other)) => word_diff(
-            other.text(&shown.file.sides[0]),
-            mine.text(&shown.file.sides[1]),
-        )
-        .map(|words| words.new),
-        _ => None,
-    };
-    let marked = canvas.app.diff.marked;
-    let mut spans = number(canvas, old.map(|span| span.no), None);
-    spans.extend(number(canvas, new.map(|span| span.no), marked));
-    spans.extend(cell(
-        canvas,
-        shown,
-        &Cell {
-            side,
-            span,
-            sign,
-            emphasis,
-            width: canvas.width().saturating_sub(2 * NUMBER),
-        },
-    ));
-    Line::from(spans)
 }

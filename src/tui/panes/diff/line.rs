@@ -12,6 +12,7 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
 use super::state::Shown;
+use super::view::find_in;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
@@ -45,6 +46,7 @@ pub fn cell(canvas: &Canvas<'_>, shown: &Shown, cell: &Cell) -> Vec<Piece<'stati
     };
     let raw = span.text(&shown.file.sides[cell.side]);
     let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+    let raw = seen(raw, canvas.app.diff.skip + cell.width);
     let line = String::from_utf8_lossy(raw);
     // replaced bytes move what follows: such a line has no layers
     let exact = line.len() == raw.len();
@@ -53,6 +55,12 @@ pub fn cell(canvas: &Canvas<'_>, shown: &Shown, cell: &Cell) -> Vec<Piece<'stati
         .filter(|_| exact)
         .map_or(&[][..], Vec::as_slice);
     let emphasis = cell.emphasis.as_deref().filter(|_| exact).unwrap_or(&[]);
+    let hits = if exact {
+        find_in(raw, &canvas.app.diff.search)
+    } else {
+        Vec::new()
+    };
+    let hit = canvas.style(Role::Match);
     // where the theme colours the ground, syntax keeps its own colours on it
     let layered = cell.sign == Sign::Same || base.bg.is_some();
     let style_of = |at: usize| {
@@ -64,6 +72,9 @@ pub fn cell(canvas: &Canvas<'_>, shown: &Shown, cell: &Cell) -> Vec<Piece<'stati
         }
         if emphasis.iter().any(|range| range.contains(&at)) {
             style = style.patch(emph);
+        }
+        if hits.iter().any(|range| range.contains(&at)) {
+            style = style.patch(hit);
         }
         style
     };
@@ -77,6 +88,16 @@ pub fn cell(canvas: &Canvas<'_>, shown: &Shown, cell: &Cell) -> Vec<Piece<'stati
     out.extend(content.spans);
     out.push(Piece::styled(" ".repeat(fill), base));
     Line::from(out).spans
+}
+
+/// As many bytes as so many columns can show: a line may have megabytes.
+fn seen(raw: &[u8], columns: usize) -> &[u8] {
+    // a column of the longest characters, with marks on them
+    let mut end = raw.len().min(columns.saturating_mul(16) + 64);
+    while end < raw.len() && end > 0 && raw[end] & 0xC0 == 0x80 {
+        end -= 1;
+    }
+    &raw[..end]
 }
 
 fn colour_at(colours: &[Colour], at: u32) -> Option<Role> {

@@ -1,18 +1,33 @@
-//! Which files differ, which one is shown, and where in it.
+//! What is compared, which files or parts differ, which one is shown.
 
 use std::sync::Arc;
 
-use crate::diff::{DiffOptions, FileDiff, Layout, Row, Rows, Side};
-use crate::tui::action::Action;
-use crate::tui::backend::{FileChange, FilePair};
+use crate::diff::{DiffOptions, FileDiff, Layout, Notice, Rows, Side};
+use crate::domain::notes::Notes;
+use crate::domain::{RunId, Source};
+use crate::tui::backend::FilePair;
 use crate::tui::highlight::{Colour, Piece};
 use crate::tui::state::Comparison;
+
+use super::entries::{By, Entry, Listed, Trees};
 
 /// Unchanged lines shown around a change.
 pub const CONTEXT: u32 = 3;
 
 /// Two sides beside each other need this many columns; below, one stands under the other.
 pub const WIDE: usize = 92;
+
+/// What the selected solution is compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    #[default]
+    Gold,
+    Base,
+    /// What is selected stands aside: gold's own change is shown.
+    GoldAndBase,
+    /// Another solution of a task.
+    Other(String, Source),
+}
 
 /// Both sides of a file, compared. Made on a worker thread.
 #[derive(Clone, Debug)]
@@ -21,20 +36,43 @@ pub struct DiffFile {
     pub sides: [Arc<Vec<u8>>; 2],
     pub has: [bool; 2],
     pub diff: FileDiff,
+    pub options: DiffOptions,
 }
 
 impl DiffFile {
     pub fn new(pair: FilePair) -> Self {
-        let diff = FileDiff::new(
-            pair.left.as_deref(),
-            pair.right.as_deref(),
-            DiffOptions::default(),
-        );
+        Self::with(pair, DiffOptions::default(), None)
+    }
+
+    /// `modes`: of both sides, where they differ.
+    pub fn with(pair: FilePair, options: DiffOptions, modes: Option<[u32; 2]>) -> Self {
+        let mut diff = FileDiff::new(pair.left.as_deref(), pair.right.as_deref(), options);
+        if let Some([old, new]) = modes {
+            diff.notices.insert(0, Notice::Mode { old, new });
+        }
         let has = [pair.left.is_some(), pair.right.is_some()];
         Self {
             sides: [pair.left, pair.right].map(|side| Arc::new(side.unwrap_or_default())),
             has,
             diff,
+            options,
+        }
+    }
+
+    /// A part of a file beside what stands for it.
+    pub fn of_part(trees: &Trees, entry: &Entry, options: DiffOptions) -> Self {
+        let pair = entry.part.as_ref().map(|part| part.pair);
+        let old = trees.part(0, pair.and_then(|pair| pair.left));
+        let new = trees.part(1, pair.and_then(|pair| pair.right));
+        let text = |part: Option<(&crate::diff::align::SourceFile, usize)>| {
+            part.map(|(file, _)| Arc::clone(&file.text))
+                .unwrap_or_default()
+        };
+        Self {
+            sides: [text(old), text(new)],
+            has: [old.is_some(), new.is_some()],
+            diff: crate::diff::align::SourceFile::diff(old, new, options),
+            options,
         }
     }
 }
@@ -48,18 +86,31 @@ pub struct Shown {
     pub colours: [Vec<Vec<Colour>>; 2],
 }
 
-#[derive(Clone, Debug, Default)]
+/// A line to show once its file is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    pub side: Side,
+    pub path: String,
+    pub line: u32,
+}
+
+#[derive(Clone, Debug)]
 pub struct DiffState {
-    /// Base is the left side instead of gold.
-    pub against_base: bool,
+    pub against: Against,
+    pub by: By,
+    pub options: DiffOptions,
     pub unified: bool,
     /// The reader chose the view; else the pane's width does.
     pub view_chosen: bool,
-    /// Unchanged lines are shown.
+    /// All unchanged lines are shown.
     pub unfolded: bool,
+    /// Unchanged lines around a change, otherwise.
+    pub around: u32,
     /// What `files` belongs to.
     pub comparison: Option<Comparison>,
-    pub files: Vec<FileChange>,
+    pub files: Vec<Entry>,
+    /// What parts among them are parts of.
+    pub trees: Arc<Trees>,
     pub loading: bool,
     /// The files are asked for once there is a patch.
     pub awaits: bool,
@@ -68,18 +119,101 @@ pub struct DiffState {
     pub file: Option<Shown>,
     /// Names the file whose colours are wanted.
     pub ticket: u64,
+    /// First row on the screen, and the reader's.
     pub top: usize,
+    pub cursor: usize,
+    /// Rows that the screen has for the file.
+    pub page: usize,
     pub skip: usize,
     pub search: String,
-    /// A line of the right side to show once the file is here.
-    pub goal: Option<u32>,
+    pub goal: Option<Goal>,
     /// The line of the right side that a jump went to.
     pub marked: Option<u32>,
+    /// What reviewers wrote beside lines, and the run that it belongs to.
+    pub notes: Notes,
+    pub notes_of: Option<RunId>,
+}
+
+impl Default for DiffState {
+    fn default() -> Self {
+        Self {
+            against: Against::default(),
+            by: By::default(),
+            options: DiffOptions::default(),
+            unified: false,
+            view_chosen: false,
+            unfolded: false,
+            around: CONTEXT,
+            comparison: None,
+            files: Vec::new(),
+            trees: Arc::default(),
+            loading: false,
+            awaits: false,
+            error: None,
+            selected: 0,
+            file: None,
+            ticket: 0,
+            top: 0,
+            cursor: 0,
+            page: 20,
+            skip: 0,
+            search: String::new(),
+            goal: None,
+            marked: None,
+            notes: Notes::default(),
+            notes_of: None,
+        }
+    }
+}
+
+/// Base, then gold, then everybody's: the one before stands left.
+fn rank(source: &Source) -> u8 {
+    match source {
+        Source::Base => 0,
+        Source::Gold => 1,
+        Source::Submission { .. } | Source::Patch { .. } | Source::Agent { .. } => 2,
+    }
 }
 
 impl DiffState {
+    /// What is compared while a solution of a task is selected.
+    pub fn wanted(&self, task: &str, subject: &Source) -> Comparison {
+        let other = match &self.against {
+            Against::Other(of, source) if of == task && source != subject => source.clone(),
+            Against::Base if *subject != Source::Base => Source::Base,
+            // gold against itself says nothing
+            _ if *subject == Source::Gold => Source::Base,
+            _ => Source::Gold,
+        };
+        let (left, right) = if self.against == Against::GoldAndBase {
+            (Source::Base, Source::Gold)
+        } else if rank(&other) <= rank(subject) {
+            (other, subject.clone())
+        } else {
+            (subject.clone(), other)
+        };
+        Comparison {
+            task: task.to_owned(),
+            left,
+            right,
+            subject: subject.clone(),
+            by: self.by,
+        }
+    }
+
+    /// The next of the comparisons that need no choice.
+    pub fn next_against(&mut self, subject: &Source) {
+        self.against = match self.against {
+            Against::Gold if *subject == Source::Gold => Against::Base,
+            Against::Gold | Against::Other(..) if *subject != Source::Base => Against::Base,
+            Against::Base if *subject != Source::Gold => Against::GoldAndBase,
+            _ => Against::Gold,
+        };
+    }
+
     pub fn clear(&mut self) {
         self.files.clear();
+        self.trees = Arc::default();
         self.selected = 0;
         self.loading = false;
         self.awaits = false;
@@ -90,16 +224,29 @@ impl DiffState {
         self.file = None;
         self.error = None;
         self.top = 0;
+        self.cursor = 0;
         self.skip = 0;
         self.marked = None;
     }
 
-    pub fn take_files(&mut self, files: Vec<FileChange>) {
-        self.files = files;
-        self.selected = 0;
+    pub fn entry(&self) -> Option<&Entry> {
+        self.files.get(self.selected)
     }
 
-    fn layout(&self) -> Layout {
+    pub fn take_files(&mut self, listed: Listed) {
+        self.files = listed.entries;
+        self.trees = listed.trees;
+        self.selected = 0;
+        if let Some(goal) = &self.goal {
+            let at = self.files.iter().position(|e| e.holds(goal));
+            match at {
+                Some(at) => self.selected = at,
+                None => self.goal = None,
+            }
+        }
+    }
+
+    pub fn layout(&self) -> Layout {
         if self.unified {
             Layout::Unified
         } else {
@@ -107,13 +254,22 @@ impl DiffState {
         }
     }
 
-    fn context(&self) -> u32 {
-        if self.unfolded { u32::MAX } else { CONTEXT }
+    pub fn context(&self) -> u32 {
+        if self.unfolded { u32::MAX } else { self.around }
     }
 
     pub fn take_file(&mut self, file: DiffFile) {
+        let again = self.file.is_some();
+        let line = if again {
+            self.line_at(self.cursor)
+        } else {
+            None
+        };
         let rows = Rows::new(&file.diff, self.layout(), self.context());
-        self.top = rows.hunks().first().map_or(0, |row| row.saturating_sub(3));
+        let first = rows.hunks().first().copied().unwrap_or(0);
+        let kept = line.and_then(|(side, no)| rows.row_of(&file.diff, side, no));
+        self.cursor = kept.unwrap_or(first);
+        self.top = self.cursor.saturating_sub(3);
         self.file = Some(Shown {
             file,
             rows,
@@ -123,15 +279,21 @@ impl DiffState {
         self.settle_goal();
     }
 
+    /// Pieces come in any order: what is on the screen comes first, and again.
     pub fn take_colours(&mut self, piece: Piece) {
         if piece.ticket != self.ticket {
             return;
         }
         if let Some(shown) = &mut self.file
             && let Some(lines) = shown.colours.get_mut(piece.side)
-            && lines.len() == piece.from
         {
-            lines.extend(piece.lines);
+            let end = piece.from + piece.lines.len();
+            if lines.len() < end {
+                lines.resize_with(end, Vec::new);
+            }
+            for (line, colours) in lines.iter_mut().skip(piece.from).zip(piece.lines) {
+                *line = colours;
+            }
         }
     }
 
@@ -145,133 +307,14 @@ impl DiffState {
         std::mem::replace(&mut self.selected, to) != to
     }
 
-    /// Index of the change at or before the top of the screen, from 1, and how many there are.
-    pub fn hunk(&self) -> (usize, usize) {
-        let Some(shown) = &self.file else {
-            return (0, 0);
-        };
-        let hunks = shown.rows.hunks();
-        let at = hunks.partition_point(|row| *row <= self.top + 3);
-        (at.max(usize::from(!hunks.is_empty())), hunks.len())
-    }
-
-    pub fn step_hunk(&mut self, forward: bool) -> bool {
-        let Some(shown) = &self.file else {
-            return false;
-        };
-        let hunks = shown.rows.hunks();
-        let here = self.top + 3;
-        let found = if forward {
-            hunks.iter().find(|row| **row > here)
+    /// The source whose tree a side is of.
+    pub fn source_on(&self, side: usize) -> Option<&Source> {
+        let comparison = self.comparison.as_ref()?;
+        Some(if side == 0 {
+            &comparison.left
         } else {
-            hunks
-                .iter()
-                .rev()
-                .find(|row| **row < here.min(self.top + 3))
-        };
-        match found {
-            Some(row) => {
-                self.top = row.saturating_sub(3);
-                // the first change may stand above the third row
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Keeps the first shown line in place while rows are made anew.
-    fn keep_place(&mut self, change: impl FnOnce(&mut Shown)) {
-        let Some(shown) = &mut self.file else { return };
-        let line = (self.top..shown.rows.len()).find_map(|row| {
-            match shown.rows.row(&shown.file.diff, row) {
-                Some(Row::Line { old, new, .. }) => new
-                    .map(|span| (Side::New, span.no))
-                    .or(old.map(|span| (Side::Old, span.no))),
-                _ => None,
-            }
-        });
-        change(shown);
-        self.top = line
-            .and_then(|(side, no)| shown.rows.row_of(&shown.file.diff, side, no))
-            .unwrap_or(0);
-    }
-
-    pub fn toggle_view(&mut self) {
-        self.view_chosen = true;
-        self.set_unified(!self.unified);
-    }
-
-    /// Takes the view that fits a pane of so many columns, unless one was chosen.
-    pub fn fit(&mut self, columns: usize) {
-        let unified = columns < WIDE;
-        if !self.view_chosen && unified != self.unified {
-            self.set_unified(unified);
-        }
-    }
-
-    fn set_unified(&mut self, unified: bool) {
-        self.unified = unified;
-        let layout = self.layout();
-        self.keep_place(|shown| shown.rows.set_layout(&shown.file.diff, layout));
-    }
-
-    pub fn toggle_fold(&mut self) {
-        self.unfolded = !self.unfolded;
-        let context = self.context();
-        self.keep_place(|shown| shown.rows.set_context(&shown.file.diff, context));
-    }
-
-    pub fn scroll(&mut self, action: Action, page: usize) {
-        let rows = self.file.as_ref().map_or(0, |shown| shown.rows.len());
-        // a few rows stay in sight at the end
-        let last = rows.saturating_sub(page.saturating_sub(2).max(1));
-        self.top = match action {
-            Action::Up => self.top.saturating_sub(1),
-            Action::Down => (self.top + 1).min(last),
-            Action::PageUp => self.top.saturating_sub(page.max(2) - 1),
-            Action::PageDown => (self.top + page.max(2) - 1).min(last),
-            Action::Top => 0,
-            Action::Bottom => last,
-            _ => self.top,
-        };
-    }
-
-    /// Goes to the next row that holds the search, round the end.
-    pub fn find_next(&mut self) -> bool {
-        let Some(shown) = &self.file else {
-            return false;
-        };
-        let needle = self.search.to_lowercase();
-        let rows = shown.rows.len();
-        let holds = |row: usize| {
-            let Some(Row::Line { old, new, .. }) = shown.rows.row(&shown.file.diff, row) else {
-                return false;
-            };
-            [(old, 0), (new, 1)].into_iter().any(|(span, side)| {
-                span.is_some_and(|span| {
-                    String::from_utf8_lossy(span.text(&shown.file.sides[side]))
-                        .to_lowercase()
-                        .contains(&needle)
-                })
-            })
-        };
-        let found = (1..=rows)
-            .map(|step| (self.top + 1 + step) % rows.max(1))
-            .find(|row| holds(*row));
-        if let Some(row) = found {
-            self.top = row.saturating_sub(2);
-        }
-        found.is_some()
-    }
-
-    /// Shows the line that was asked for, opening the fold around it.
-    pub fn settle_goal(&mut self) {
-        let Some(shown) = &mut self.file else { return };
-        let Some(line) = self.goal.take() else { return };
-        if let Some(row) = shown.rows.reveal(&shown.file.diff, Side::New, line) {
-            self.top = row.saturating_sub(6);
-            self.marked = Some(line);
-        }
+            &comparison.right
+        })
     }
 }
 
@@ -279,59 +322,38 @@ impl DiffState {
 mod tests {
     use super::*;
 
-    fn shown() -> DiffState {
-        let lines: Vec<String> = (1..=200).map(|n| format!("line {n}")).collect();
-        let left = lines.join("\n") + "\n";
-        let right = left
-            .replace("line 50\n", "line fifty\n")
-            .replace("line 150\n", "more\nline 150\n");
+    fn hand() -> Source {
+        Source::Submission {
+            name: "hand".into(),
+        }
+    }
+
+    #[test]
+    fn base_stands_left_of_gold_and_gold_left_of_everybody() {
         let mut state = DiffState::default();
-        state.take_file(DiffFile::new(FilePair {
-            left: Some(left.into_bytes()),
-            right: Some(right.into_bytes()),
-        }));
-        state
-    }
-
-    #[test]
-    fn changes_are_reached_both_ways() {
-        let mut state = shown();
-        assert_eq!(state.hunk(), (1, 2));
-        assert!(state.step_hunk(true));
-        assert_eq!(state.hunk(), (2, 2));
-        assert!(!state.step_hunk(true));
-        assert!(state.step_hunk(false));
-        assert_eq!(state.hunk(), (1, 2));
-    }
-
-    #[test]
-    fn a_jump_opens_the_fold_around_its_line_and_views_keep_the_place() {
-        let mut state = shown();
-        state.goal = Some(100);
-        state.settle_goal();
-        assert_eq!(state.marked, Some(100));
-        let line_at_top = |state: &DiffState| {
-            let shown = state.file.as_ref()?;
-            match shown.rows.row(&shown.file.diff, state.top)? {
-                Row::Line { new, .. } => new.map(|span| span.no),
-                _ => None,
-            }
+        let sides = |state: &DiffState, subject: &Source| {
+            let c = state.wanted("t", subject);
+            (c.left.label(), c.right.label())
         };
-        state.scroll(Action::Down, 10);
-        let before = line_at_top(&state);
-        state.toggle_view();
-        assert_eq!(line_at_top(&state), before);
-        state.toggle_fold();
-        assert_eq!(line_at_top(&state), before);
-    }
-
-    #[test]
-    fn search_goes_round_the_end() {
-        let mut state = shown();
-        state.search = "FIFTY".into();
-        state.scroll(Action::Bottom, 10);
-        assert!(state.find_next());
-        state.search = "nowhere".into();
-        assert!(!state.find_next());
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(sides(&state, &hand()), pair("gold", "hand"));
+        assert_eq!(sides(&state, &Source::Gold), pair("base", "gold"));
+        assert_eq!(sides(&state, &Source::Base), pair("base", "gold"));
+        state.next_against(&hand());
+        assert_eq!(sides(&state, &hand()), pair("base", "hand"));
+        state.next_against(&hand());
+        assert_eq!(sides(&state, &hand()), pair("base", "gold"));
+        let wanted = state.wanted("t", &hand());
+        assert_eq!(wanted.marked(), Some([&Source::Gold, &hand()]));
+        state.next_against(&hand());
+        assert_eq!(state.against, Against::Gold);
+        let other = Source::Submission { name: "glm".into() };
+        state.against = Against::Other("t".into(), other.clone());
+        assert_eq!(sides(&state, &hand()), pair("glm", "hand"));
+        assert_eq!(sides(&state, &other), pair("gold", "glm"));
+        let elsewhere = state.wanted("u", &hand());
+        assert_eq!(elsewhere.left, Source::Gold, "of another task");
+        state.against = Against::Other("t".into(), hand());
+        assert_eq!(sides(&state, &Source::Gold), pair("gold", "hand"));
     }
 }

@@ -1,15 +1,20 @@
-//! One row a GPU, or the reason; the machine's CPU and memory always.
+//! The GPUs, or the reason why there are none; the machine; the processes. Or one GPU alone.
 
-use ratatui::text::Line;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
 
 use crate::domain::hardware::short;
-use crate::tui::gpu_view::{GpuView, HostView};
+use crate::tui::gpu_view::GpuView;
 use crate::tui::layout::PaneKind;
+use crate::tui::state::App;
 use crate::tui::text;
 use crate::tui::theme::Role;
-use crate::tui::widgets::{Canvas, Title, figures, meter};
+use crate::tui::widgets::{Canvas, Title, figures};
 
-use super::rows;
+use super::processes::{around, table};
+use super::state::Item;
+use super::{detail, machine, rows};
 
 pub fn draw(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
@@ -20,89 +25,184 @@ pub fn draw(canvas: &mut Canvas<'_>) {
             .gpu
             .error
             .clone()
-            .unwrap_or_else(|| "first sample in a second…".into());
-        for (at, line) in text::wrap(&words, inner.width().saturating_sub(2), 4)
-            .into_iter()
-            .enumerate()
-        {
+            .unwrap_or_else(|| "first sample in a second".into());
+        let wide = inner.width().saturating_sub(2);
+        for (at, line) in text::wrap(&words, wide, 4).into_iter().enumerate() {
             let line = Line::from(inner.dim(line));
             inner.put_at(at, 1, &line);
         }
         return;
     };
-    let width = inner.width();
-    let mut machine: Vec<Line<'static>> = Vec::new();
-    host_rows(&inner, &view.host, width, &mut machine);
-    if let Some(reason) = &view.reason {
-        for line in text::wrap(reason, width.saturating_sub(2), 6) {
-            machine.push(Line::from(inner.dim(format!(" {line}"))));
+    let selected = app.gpu.item();
+    let focused = app.focus == PaneKind::Gpu && app.overlay.is_none();
+    for (at, (item, line)) in body(&inner, view).iter().enumerate() {
+        inner.put(at, line);
+        if focused && item.is_some() && *item == selected {
+            let style = inner.style(Role::Selection);
+            inner.paint(at, style);
         }
     }
-    let first = app.gpu.offset.min(view.gpus.len().saturating_sub(1));
-    let room = inner.height().saturating_sub(machine.len());
-    // GPUs come first where there are some: they are what the pane is for
-    let mut rows = rows::of_gpus(&inner, view, first, width, room);
-    rows.extend(machine);
-    for (at, line) in rows.iter().enumerate() {
-        inner.put(at, line);
+}
+
+/// What stands on a row inside the border.
+pub fn item_at(app: &App, inner: Rect, row: usize) -> Option<Item> {
+    let view = app.gpu.view.as_ref()?;
+    let mut buf = Buffer::empty(inner);
+    let canvas = Canvas::new(app, &mut buf, inner);
+    body(&canvas, view).get(row)?.0
+}
+
+type Rows = Vec<(Option<Item>, Line<'static>)>;
+
+/// All rows, with what the cursor selects on each.
+fn body(canvas: &Canvas<'_>, view: &GpuView) -> Rows {
+    let (width, height) = (canvas.width(), canvas.height());
+    let app = canvas.app;
+    let then = app.time.then_s().and_then(|at_s| app.gpu.then(at_s));
+    // who was there then is not kept
+    let items = match then {
+        Some(_) => Vec::new(),
+        None => app.gpu.items(),
+    };
+    let view = then.as_ref().unwrap_or(view);
+    let alone = canvas.app.gpu.alone();
+    let mut all: Rows = match alone.and_then(|at| view.gpus.get(at).map(|gpu| (at, gpu))) {
+        Some((at, gpu)) => {
+            let facts = detail::facts(canvas, view, gpu, width);
+            let mut rows: Rows = facts.into_iter().map(|line| (None, line)).collect();
+            if let Some(first) = rows.first_mut() {
+                first.0 = Some(Item::Gpu(at));
+            }
+            // a heading and a few processes have their room first
+            let listed = items.len().saturating_sub(1).min(4) + 1;
+            let room = height.saturating_sub(rows.len() + listed);
+            let curves = detail::curves(canvas, view, gpu, width, room);
+            rows.extend(curves.into_iter().map(|line| (None, line)));
+            rows
+        }
+        None => list(canvas, view, width, height),
+    };
+    let room = height.saturating_sub(all.len());
+    let (head, processes) = table(canvas, view, &items, width, room);
+    all.extend(head.map(|line| (None, line)));
+    all.extend(processes.into_iter().map(|(item, line)| (Some(item), line)));
+    all
+}
+
+/// The GPUs with as much as there is room for, and the machine.
+fn list(canvas: &Canvas<'_>, view: &GpuView, width: usize, height: usize) -> Rows {
+    let reason = reason(canvas, view, width);
+    let busy = view.gpus.iter().any(|gpu| !gpu.processes.is_empty());
+    // a heading and a process are worth more than the second rows of GPUs
+    let below = 2 + reason.len() + if busy && height >= 12 { 2 } else { 0 };
+    let whole = rows::whole(canvas, view, width, height.saturating_sub(below));
+    let mut gpus = whole.unwrap_or_else(|| rows::single(canvas, view, width));
+    if gpus.len() + reason.len() + 1 > height {
+        // every GPU is seen before parts of one are
+        gpus.dedup_by_key(|(item, _)| item.gpu());
     }
+    let left = height.saturating_sub(gpus.len() + reason.len());
+    let host = match left {
+        // GPUs first, but the machine is never out of sight where there are a few rows
+        0 if height >= 4 => 1,
+        left => left.min(2),
+    };
+    let room = height.saturating_sub(host + reason.len());
+    let more = gpus.len().saturating_sub(room);
+    let room = if more > 0 {
+        room.saturating_sub(1)
+    } else {
+        room
+    };
+    let selected = canvas.app.gpu.item().map_or(0, Item::gpu);
+    let at = gpus.iter().position(|(item, _)| item.gpu() == selected);
+    let first = around(at.unwrap_or(0), room, gpus.len());
+    let seen = gpus.into_iter().skip(first).take(room);
+    let mut all: Rows = seen.map(|(item, line)| (Some(item), line)).collect();
+    if more > 0 {
+        let line = canvas.dim(format!(" +{} GPUs, with the cursor", more + 1));
+        all.push((None, Line::from(line)));
+    }
+    let machine = machine::lines(canvas, view.at_s, &view.host, width, host);
+    all.extend(machine.into_iter().chain(reason).map(|line| (None, line)));
+    all
+}
+
+/// Why there are no GPUs, and when they are looked for again.
+fn reason(canvas: &Canvas<'_>, view: &GpuView, width: usize) -> Vec<Line<'static>> {
+    let Some(reason) = &view.reason else {
+        return Vec::new();
+    };
+    // while nothing is sampled nobody asks
+    let retry_at_s = view.retry_at_s.filter(|_| canvas.app.gpu.sampling);
+    let words = retry_at_s.map_or_else(
+        || reason.clone(),
+        |at_s| {
+            let at = figures::clock(at_s, canvas.app.ui.utc_offset_s);
+            format!("{reason}; asked again at {at}")
+        },
+    );
+    let lines = text::wrap(&words, width.saturating_sub(2), 6);
+    lines
+        .into_iter()
+        .map(|line| Line::from(canvas.dim(format!(" {line}"))))
+        .collect()
 }
 
 fn title(canvas: &Canvas<'_>) -> Title {
     let app = canvas.app;
+    let wide = canvas.width() >= 78;
+    let dot = app.ui.glyphs.dot;
     let mut left = Vec::new();
-    if let Some(GpuView { gpus, driver, .. }) = &app.gpu.view {
+    if let Some(view) = &app.gpu.view {
         left.push(canvas.span(Role::Title, "gpu"));
-        let words = match gpus.len() {
-            0 => " · none · machine".to_owned(),
-            1 => format!(" · 1x {}", text::clean(short(&gpus[0].name))),
-            n => format!(" · {n}x {}", text::clean(short(&gpus[0].name))),
+        let name = |at: usize| view.gpus.get(at).map(|gpu| text::clean(short(&gpu.name)));
+        let words = match (app.gpu.alone(), view.gpus.len()) {
+            (Some(at), _) => {
+                let index = view.gpus.get(at).map_or(0, |gpu| gpu.index);
+                format!(
+                    " {dot} {index} alone {dot} {}",
+                    name(at).unwrap_or_default()
+                )
+            }
+            (None, 0) if view.reason.is_none() => format!(" {dot} asking the driver {dot} machine"),
+            (None, 0) => format!(" {dot} none {dot} machine"),
+            (None, n) => format!(" {dot} {n}x {}", name(0).unwrap_or_default()),
         };
         left.push(canvas.dim(words));
         // beside the time of a sample there is room for it from here on
-        if let (Some(driver), true) = (driver, canvas.width() >= 78) {
-            left.push(canvas.dim(format!(" · driver {}", text::clean(driver))));
+        if wide && let Some(driver) = &view.driver {
+            left.push(canvas.dim(format!(" {dot} driver {}", text::clean(driver))));
+            if let (Some(cuda), true) = (&view.cuda, canvas.width() >= 100) {
+                left.push(canvas.dim(format!(" CUDA {}", text::clean(cuda))));
+            }
         }
     }
-    let mut right = Vec::new();
-    if let (Some(view), false) = (&app.gpu.view, app.gpu.sampling) {
-        let at = figures::clock(view.at_s, app.ui.utc_offset_s);
-        right.push(canvas.dim(format!("as of {at}, any key samples")));
+    Title {
+        left,
+        right: right(canvas, wide),
     }
-    Title { left, right }
 }
 
-fn host_rows(canvas: &Canvas<'_>, host: &HostView, width: usize, rows: &mut Vec<Line<'static>>) {
+fn right(canvas: &Canvas<'_>, wide: bool) -> Vec<Span<'static>> {
     let app = canvas.app;
-    let dash = app.ui.glyphs.dash;
-    let cells = (width.saturating_sub(34) / 2).clamp(4, 24);
-    let cpu = host.cpu_percent;
-    let shown = cpu.map_or_else(|| format!("{dash:>3}"), |p| format!("{p:>3.0}"));
-    let mut line = vec![
-        canvas.dim(" cpu "),
-        canvas.span(
-            meter::level(cpu.unwrap_or(0.0) / 100.0),
-            meter::curve(&app.ui.glyphs, app.gpu.cpu.iter(), cells),
-        ),
-        canvas.span(Role::Text, format!(" {shown} %")),
-    ];
-    if host.cores > 0 {
-        line.push(canvas.dim(format!(" of {} cores", host.cores)));
+    let Some(view) = &app.gpu.view else {
+        return Vec::new();
+    };
+    if let Some(then_s) = app.time.then_s() {
+        let at = figures::clock(then_s, app.ui.utc_offset_s);
+        let into = app
+            .time
+            .words()
+            .map_or(String::new(), |words| format!(", {words}"));
+        return vec![canvas.span(Role::Accent, format!("as of {at}{into}"))];
     }
-    if let Some([one, ..]) = host.load {
-        line.push(canvas.dim(format!("  load {one:.1}")));
+    if !app.gpu.sampling {
+        let at = figures::clock(view.at_s, app.ui.utc_offset_s);
+        return vec![canvas.dim(format!("as of {at}, any key samples"))];
     }
-    rows.push(text::window(line, 0, width));
-    let mut line = vec![canvas.dim(" mem ")];
-    match (host.memory_used, host.memory_total) {
-        (Some(used), Some(total)) => {
-            line.extend(meter::bar(canvas, used as f64 / total.max(1) as f64, cells));
-            line.push(canvas.span(
-                Role::Text,
-                format!(" {}/{} GiB", figures::gib(used), figures::gib(total)),
-            ));
-        }
-        _ => line.push(canvas.dim(dash)),
+    if view.gpus.is_empty() || !wide {
+        return Vec::new();
     }
-    rows.push(text::window(line, 0, width));
+    vec![canvas.dim(format!("curves {}", figures::duration(app.gpu.span_s())))]
 }

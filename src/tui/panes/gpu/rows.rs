@@ -3,10 +3,12 @@
 use ratatui::text::{Line, Span};
 
 use crate::domain::hardware::short;
-use crate::tui::gpu_view::{Figure, GpuRow, GpuUse, GpuView, ProcessRow, UseKind};
+use crate::tui::gpu_view::{Figure, GpuRow, GpuUse, GpuView, MigRow, ProcessRow, UseKind};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, figures, meter};
+
+use super::state::{Item, key};
 
 /// Columns of the index, where what follows the first row of a GPU begins.
 const INDENT: usize = 3;
@@ -14,40 +16,81 @@ const INDENT: usize = 3;
 const GAP: usize = 2;
 /// Columns for those who use a GPU where each has one row.
 const SHORT_USES: usize = 20;
+/// Degrees below the slowdown that are marked.
+const NEAR_SLOWDOWN: u32 = 5;
 /// Figures older than this many seconds say so.
 const OLD_S: f64 = 3.0;
 
-/// The GPUs from `first` on in at most `room` rows: each with all its parts if all have that
-/// much room, else each in one row.
-pub fn of_gpus(
-    canvas: &Canvas<'_>,
-    view: &GpuView,
-    first: usize,
-    width: usize,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let gpus = view.gpus.get(first..).unwrap_or_default();
+/// GPUs as they are listed, each with the number of its place.
+pub type Rows = Vec<(Item, Line<'static>)>;
+
+/// The GPUs in as many rows as they need, each with all its parts; `None`: that is more than
+/// `room`.
+pub fn whole(canvas: &Canvas<'_>, view: &GpuView, width: usize, room: usize) -> Option<Rows> {
     let uses = if width > 130 { width / 3 } else { width / 2 };
-    let whole: Vec<Vec<Line<'static>>> = gpus
-        .iter()
-        .map(|gpu| flow(canvas, parts(canvas, view, gpu, width, uses), width))
-        .collect();
-    let needed: usize = whole.iter().map(Vec::len).sum();
-    if needed > room {
-        let short = |gpu| parts(canvas, view, gpu, width, SHORT_USES);
-        return squeeze(canvas, gpus.iter().map(short).collect(), width);
-    }
-    let mut spare = room - needed;
     let mut rows = Vec::new();
-    for (at, (gpu, lines)) in gpus.iter().zip(whole).enumerate() {
-        rows.extend(lines);
-        // what a GPU leaves is the next ones' to use
-        let share = spare / (gpus.len() - at);
-        let listed = processes(canvas, &gpu.processes, width, share);
-        spare -= listed.len();
-        rows.extend(listed);
+    for (at, gpu) in view.gpus.iter().enumerate() {
+        let lines = flow(canvas, parts(canvas, view, gpu, width, uses), width);
+        rows.extend(lines.into_iter().map(|line| (Item::Gpu(at), line)));
+        rows.extend(instances(canvas, at, gpu, width));
+        if rows.len() > room {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+/// The GPUs in one row each, and their instances.
+pub fn single(canvas: &Canvas<'_>, view: &GpuView, width: usize) -> Rows {
+    let short = |gpu| parts(canvas, view, gpu, width, SHORT_USES);
+    let lines = squeeze(canvas, view.gpus.iter().map(short).collect(), width);
+    let mut rows = Vec::new();
+    for ((at, gpu), line) in view.gpus.iter().enumerate().zip(lines) {
+        rows.push((Item::Gpu(at), line));
+        rows.extend(instances(canvas, at, gpu, width));
     }
     rows
+}
+
+fn instances(canvas: &Canvas<'_>, at: usize, gpu: &GpuRow, width: usize) -> Rows {
+    let rows = gpu.mig.iter().map(|part| {
+        let line = instance(canvas, gpu, part);
+        (Item::Gpu(at), text::window(line, 0, width))
+    });
+    rows.collect()
+}
+
+/// An instance under its GPU: what it has, and who is on it.
+pub fn instance(canvas: &Canvas<'_>, gpu: &GpuRow, part: &MigRow) -> Vec<Span<'static>> {
+    let glyphs = &canvas.app.ui.glyphs;
+    let corner = if glyphs.unicode { "└" } else { "`" };
+    let used = figure(part.memory_used, glyphs.dash, figures::gib);
+    let total = figure(part.memory_total, glyphs.dash, figures::gib);
+    let mut spans = vec![
+        canvas.dim(format!(
+            "{}{corner} MIG {} ",
+            " ".repeat(INDENT),
+            part.index
+        )),
+        canvas.span(Role::Strong, text::fit(&part.profile, 10, glyphs.ellipsis)),
+        canvas.dim("  mem "),
+        canvas.span(Role::Text, format!("{used:>5}/{total} GiB  ")),
+    ];
+    let here = |process: &&ProcessRow| process.instance == Some(part.index);
+    let mut users: Vec<GpuUse> = Vec::new();
+    for process in gpu.processes.iter().filter(here) {
+        let kind = match process.run {
+            Some(_) => UseKind::Run,
+            None => UseKind::Other,
+        };
+        let words = process.who.clone();
+        if !users.iter().any(|known| known.words == words) {
+            users.push(GpuUse { kind, words });
+        }
+    }
+    spans.extend(uses(canvas, &users, SHORT_USES));
+    spans.push(canvas.dim(format!("  {}", text::clean(&part.uuid))));
+    spans
 }
 
 /// Where room is short the first of these goes first.
@@ -82,7 +125,7 @@ impl Part {
 }
 
 /// A figure, or `–` for what a device does not tell.
-fn figure<T: Copy>(value: Figure<T>, dash: &str, show: impl Fn(T) -> String) -> String {
+pub fn figure<T: Copy>(value: Figure<T>, dash: &str, show: impl Fn(T) -> String) -> String {
     value.value().map_or_else(|| dash.to_owned(), show)
 }
 
@@ -121,9 +164,13 @@ fn parts(
         return parts;
     }
     let load = f64::from(gpu.util_percent.value().unwrap_or(0)) / 100.0;
-    let curve = app.gpu.util.get(&gpu.uuid).map_or_else(
-        || " ".repeat(8),
-        |values| meter::curve(glyphs, values.iter(), 8),
+    let cells = if width > 130 { 16 } else { 8 };
+    let curve = app.gpu.history.get(&key(gpu)).map_or_else(
+        || " ".repeat(cells),
+        |history| {
+            let means = history.means(view.at_s, app.gpu.span_s(), cells, |s| s.util);
+            meter::curve(glyphs, &means)
+        },
     );
     let percent = figure(gpu.util_percent, dash, |p| p.to_string());
     put(Keep::Util, GAP, vec![canvas.dim("util")]);
@@ -150,7 +197,12 @@ fn parts(
     );
     let heat = figure(gpu.temperature_c, dash, |c| c.to_string());
     let degrees = if glyphs.unicode { "°C" } else { "C" };
-    put(Keep::Heat, GAP, vec![text(format!("{heat:>3}{degrees}"))]);
+    // a few degrees below where the hardware slows down by itself
+    let hot = (gpu.temperature_c.value().zip(gpu.more.slowdown_c.value()))
+        .is_some_and(|(now, slow)| now + NEAR_SLOWDOWN >= slow);
+    let role = if hot { Role::Warn } else { Role::Text };
+    let heat = canvas.span(role, format!("{heat:>3}{degrees}"));
+    put(Keep::Heat, GAP, vec![heat]);
     let clock = figure(gpu.sm_mhz, dash, |m| m.to_string());
     let mut clocks = vec![text(format!("{clock:>4} MHz"))];
     if let Some(state) = gpu.pstate.value() {
@@ -174,11 +226,13 @@ fn parts(
         put(
             Keep::Alarm,
             GAP,
-            vec![canvas.span(Role::Bad, format!("{errors} ECC errors"))],
+            vec![canvas.span(Role::Bad, format!("{errors} uncorrected ECC"))],
         );
     }
     let age_s = view.at_s - gpu.read_at_s;
-    if gpu.read_at_s > 0.0 && age_s >= OLD_S {
+    if gpu.read_at_s <= 0.0 {
+        put(Keep::Alarm, GAP, vec![canvas.dim("not read yet")]);
+    } else if age_s >= OLD_S {
         let words = format!("{} old", figures::duration(age_s));
         put(Keep::Alarm, GAP, vec![canvas.span(Role::Warn, words)]);
     }
@@ -273,50 +327,4 @@ fn squeeze(canvas: &Canvas<'_>, mut gpus: Vec<Vec<Part>>, width: usize) -> Vec<L
             text::window(spans, 0, width)
         })
         .collect()
-}
-
-/// At most `room` rows; the last counts those that did not fit.
-fn processes(
-    canvas: &Canvas<'_>,
-    found: &[ProcessRow],
-    width: usize,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let shown = if found.len() > room {
-        room.saturating_sub(1)
-    } else {
-        found.len()
-    };
-    let dash = canvas.app.ui.glyphs.dash;
-    let ellipsis = canvas.app.ui.glyphs.ellipsis;
-    let wide = |of: fn(&ProcessRow) -> &str, most: usize| {
-        let longest = found.iter().map(|row| text::width(&text::clean(of(row))));
-        longest.max().unwrap_or(0).min(most)
-    };
-    let (who, user) = (wide(|row| &row.who, 28), wide(|row| &row.user, 12));
-    let mut lines: Vec<Line<'static>> = found
-        .iter()
-        .take(shown)
-        .map(|row| {
-            let memory = figure(row.memory, dash, figures::mib);
-            let spans = vec![
-                canvas.dim(format!(
-                    "{}pid {:>7} {:<3}",
-                    " ".repeat(INDENT),
-                    row.pid,
-                    row.kind
-                )),
-                canvas.span(Role::Text, format!(" {memory:>10}  ")),
-                canvas.span(Role::Text, text::fit(&row.who, who, ellipsis)),
-                canvas.dim(format!("  {}  ", text::fit(&row.user, user, ellipsis))),
-                canvas.dim(text::clean(&row.command).into_owned()),
-            ];
-            text::window(spans, 0, width)
-        })
-        .collect();
-    if shown < found.len() && room > 0 {
-        let more = format!("{}+{} processes", " ".repeat(INDENT), found.len() - shown);
-        lines.push(Line::from(canvas.dim(more)));
-    }
-    lines
 }

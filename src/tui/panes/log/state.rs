@@ -8,12 +8,22 @@ use crate::domain::submission::LogFormat;
 use crate::domain::{Subject, Suite};
 use crate::tui::backend::LogKey;
 use crate::tui::msg::LogDelta;
-use crate::tui::reading::Figures;
+use crate::tui::reading::{Figures, LOG_CAP};
+
+use super::find::Pattern;
+use super::long::LongLines;
+use super::parts::Parts;
+use super::rows::View;
+
+/// Bytes of an entry beside its text.
+const ENTRY: usize = 96;
 
 /// One of the logs that the pane can show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LogSource {
     Agent(LogKey, LogFormat),
+    /// What an earlier agent of the same run wrote, or an earlier run of the same.
+    Earlier(LogKey, LogFormat),
     /// The worker's own words about its stages.
     Stages,
     Output(LogKey),
@@ -22,42 +32,65 @@ pub enum LogSource {
 impl LogSource {
     pub fn key(&self) -> Option<&LogKey> {
         match self {
-            LogSource::Agent(key, _) | LogSource::Output(key) => Some(key),
+            LogSource::Agent(key, _) | LogSource::Earlier(key, _) | LogSource::Output(key) => {
+                Some(key)
+            }
             LogSource::Stages => None,
         }
     }
 
     pub fn format(&self) -> LogFormat {
         match self {
-            LogSource::Agent(_, format) => *format,
+            LogSource::Agent(_, format) | LogSource::Earlier(_, format) => *format,
             _ => LogFormat::Text,
         }
+    }
+
+    /// A session: read from its beginning, where nobody writes to it any more.
+    pub fn recorded(&self) -> bool {
+        matches!(self, LogSource::Agent(..) | LogSource::Earlier(..))
+    }
+
+    /// What programs wrote to their standard error alone.
+    pub fn is_stderr(&self) -> bool {
+        matches!(self.key(), Some(LogKey::Beside { name, .. }) if name.starts_with("stderr"))
     }
 
     /// As the title and the hints name it.
     pub fn label(&self) -> String {
         match self {
             LogSource::Agent(_, format) => format!("agent ({})", format_name(*format)),
-            LogSource::Stages => "stages".into(),
-            LogSource::Output(LogKey::Output {
-                subject,
-                suite,
-                rank,
-                ..
-            }) => {
-                let who = match subject {
-                    Subject::Gold => "gold ",
-                    Subject::Submission => "",
-                };
-                let what = match suite {
-                    Suite::Official => "official",
-                    Suite::Probes => "probes",
-                };
-                format!("{who}{what} output, rank {rank}")
+            LogSource::Earlier(LogKey::Attempt { attempt, .. }, format) => {
+                format!("agent ({}), attempt {attempt}", format_name(*format))
             }
-            LogSource::Output(LogKey::Beside { name, .. }) => format!("agent's {name}"),
-            LogSource::Output(_) => "agent".into(),
+            LogSource::Earlier(key, _) => format!("earlier {}", written_by(key)),
+            LogSource::Stages => "stages".into(),
+            LogSource::Output(key) => written_by(key),
         }
+    }
+}
+
+/// What wrote a log.
+fn written_by(key: &LogKey) -> String {
+    match key {
+        LogKey::Output {
+            subject,
+            suite,
+            rank,
+            ..
+        } => {
+            let who = match subject {
+                Subject::Gold => "gold ",
+                Subject::Submission => "",
+            };
+            let what = match suite {
+                Suite::Official => "official",
+                Suite::Probes => "probes",
+            };
+            format!("{who}{what} output, rank {rank}")
+        }
+        LogKey::Beside { name, .. } => format!("agent's {name}"),
+        _ => "agent".into(),
     }
 }
 
@@ -69,6 +102,7 @@ pub fn format_name(format: LogFormat) -> &'static str {
         LogFormat::Mini => "mini",
         LogFormat::SweAgent => "sweagent",
         LogFormat::Openhands => "openhands",
+        LogFormat::Atif => "atif",
         LogFormat::Text => "text",
     }
 }
@@ -80,6 +114,36 @@ pub struct Anchor {
     pub row: usize,
 }
 
+/// What is looked for in a log, and how far that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    pub search: Option<Pattern>,
+    /// Only what matches is shown.
+    pub only: Option<Pattern>,
+    /// What matches is not.
+    pub hide: Option<Pattern>,
+    /// Entries that match the search, in order, each with how many of its lines do.
+    pub hits: Vec<(usize, usize)>,
+    /// Entries that are shown, in order; `None`: all.
+    pub shown: Option<Vec<usize>>,
+    /// Entries before this one are looked through.
+    pub upto: usize,
+    /// The line of the entry under the cursor that was gone to, and which hit it is, from 1.
+    pub hit: Option<usize>,
+    pub ordinal: usize,
+    /// The first hit from here on is gone to once it is found.
+    pub goal: Option<usize>,
+}
+
+/// What is gone to once it was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// The first entry of this time or later.
+    Time(f64),
+    /// What stands before this byte.
+    Byte(u64),
+}
+
 #[derive(Clone, Debug)]
 pub struct LogState {
     /// What can be shown for the selection, in the order of the source key.
@@ -88,11 +152,27 @@ pub struct LogState {
     pub agent: Option<(LogKey, LogFormat)>,
     pub outputs: Vec<LogKey>,
     pub current: usize,
+    /// An earlier attempt's log in place of the current source.
+    pub earlier: Option<LogSource>,
     /// The reader chose the source: new ones do not change it.
     pub chosen: bool,
+    /// Lines as they are, instead of what they say.
+    pub raw: bool,
     pub entries: Vec<Entry>,
+    /// Entries that were let go before the first of these, because more came than is held.
+    pub base: usize,
+    /// Bytes of text in all of these.
+    pub held: u64,
+    /// As much is held as may be; what comes is not taken.
+    pub full: bool,
+    /// Bytes of the log between which the entries stand, and of all of it.
+    pub part: (u64, u64),
+    pub size: u64,
+    pub place: Option<Goal>,
     /// What the log tells of the session so far.
     pub figures: Option<Figures>,
+    /// Of the reading whose answers are taken.
+    pub ticket: u64,
     /// More is being read now; `again`: the log changed meanwhile.
     pub reading: bool,
     pub again: bool,
@@ -100,7 +180,7 @@ pub struct LogState {
     pub behind: bool,
     /// Somebody may still write to what is shown.
     pub grows: bool,
-    /// The reader stopped at its bound.
+    /// There is more than what is shown.
     pub cut: bool,
     pub error: Option<String>,
     /// First row on the screen, unless following.
@@ -110,10 +190,12 @@ pub struct LogState {
     /// Entry under the cursor.
     pub cursor: usize,
     pub skip: usize,
-    pub unfolded: HashSet<usize>,
-    pub search: String,
-    /// Entries that match the search, in order.
-    pub hits: Vec<usize>,
+    pub wrap: bool,
+    /// All entries are unfolded, or none; `toggled` are the others.
+    pub unfold_all: bool,
+    pub toggled: HashSet<usize>,
+    pub look: Look,
+    pub long: LongLines,
     /// Lines of the stage log that are in `entries` already.
     pub stages_taken: usize,
 }
@@ -125,9 +207,18 @@ impl Default for LogState {
             agent: None,
             outputs: Vec::new(),
             current: 0,
+            earlier: None,
             chosen: false,
+            raw: false,
             entries: Vec::new(),
+            base: 0,
+            held: 0,
+            full: false,
+            part: (0, 0),
+            size: 0,
+            place: None,
             figures: None,
+            ticket: 0,
             reading: false,
             again: false,
             behind: false,
@@ -138,9 +229,11 @@ impl Default for LogState {
             follow: true,
             cursor: 0,
             skip: 0,
-            unfolded: HashSet::new(),
-            search: String::new(),
-            hits: Vec::new(),
+            wrap: false,
+            unfold_all: false,
+            toggled: HashSet::new(),
+            look: Look::default(),
+            long: LongLines::default(),
             stages_taken: 0,
         }
     }
@@ -148,27 +241,54 @@ impl Default for LogState {
 
 impl LogState {
     pub fn source(&self) -> Option<&LogSource> {
-        self.sources.get(self.current)
+        self.earlier
+            .as_ref()
+            .or_else(|| self.sources.get(self.current))
+    }
+
+    /// How its entries are laid out in a pane of so many columns of text.
+    pub fn view(&self, width: usize) -> View<'_> {
+        View {
+            width,
+            wrap: self.wrap,
+            long: &self.long,
+        }
+    }
+
+    pub fn unfolded(&self, at: usize) -> bool {
+        self.unfold_all != self.toggled.contains(&at)
     }
 
     /// Forgets what is shown, before another source comes.
     pub fn reset(&mut self, grows: bool) {
-        self.entries.clear();
         self.figures = None;
         self.reading = false;
         self.again = false;
-        self.behind = false;
         self.grows = grows;
-        self.cut = false;
         self.error = None;
+        self.skip = 0;
+        self.place = None;
+        self.clear();
+        // a recorded session is read from its beginning; what grows is followed
+        let recorded = LogSource::recorded;
+        self.follow = grows || !self.source().is_some_and(recorded);
+    }
+
+    /// Forgets the entries, before another part of the same log comes.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.base = 0;
+        self.held = 0;
+        self.full = false;
+        self.part = (0, 0);
+        self.behind = false;
+        self.cut = false;
         self.top = Anchor::default();
         self.cursor = 0;
-        self.skip = 0;
-        self.unfolded.clear();
-        self.hits.clear();
+        self.toggled.clear();
+        self.long.forget();
         self.stages_taken = 0;
-        // a recorded session is read from its beginning; what grows is followed
-        self.follow = grows || !matches!(self.source(), Some(LogSource::Agent(..)));
+        self.look_anew();
     }
 
     /// Takes what was read; tells whether anything that is seen changed.
@@ -176,68 +296,125 @@ impl LogState {
         let mut changed = self.cut != delta.cut || self.behind != delta.more;
         self.behind = delta.more;
         self.cut = delta.cut;
+        if !delta.cut {
+            self.part = (delta.from, delta.to);
+        }
+        self.size = self.size.max(delta.size);
         if delta.figures.is_some() && self.figures != delta.figures {
             self.figures = delta.figures;
             changed = true;
         }
         if delta.replaced {
-            let mut entries: Vec<Entry> = Vec::with_capacity(delta.len);
-            for (at, entry) in delta.entries {
-                match entries.get_mut(at) {
-                    // what was begun has ended further on
-                    Some(place) => *place = entry,
-                    None => entries.push(entry),
-                }
-            }
-            if entries == self.entries {
-                return changed;
-            }
-            // the reader's place stays where it was, as far as there is one
-            self.entries = entries;
-            let search = std::mem::take(&mut self.search);
-            self.set_search(search);
-            let last = self.entries.len().saturating_sub(1);
-            self.cursor = if self.follow {
-                last
-            } else {
-                self.cursor.min(last)
-            };
-            return true;
+            return self.replace(delta.entries, delta.len) || changed;
         }
-        changed |= !delta.entries.is_empty() || self.entries.len() > delta.len;
+        let len = delta.len.saturating_sub(self.base);
+        changed |= !delta.entries.is_empty() || self.entries.len() > len;
         self.take(delta.entries);
-        if self.entries.len() > delta.len {
+        if self.entries.len() > len {
             // half a line was shown, and its rest made no entry
-            self.entries.truncate(delta.len);
-            self.hits.retain(|at| *at < delta.len);
-            self.cursor = self.cursor.min(delta.len.saturating_sub(1));
+            for gone in self.entries.drain(len..) {
+                self.held = self.held.saturating_sub(size(&gone));
+            }
+            self.look.truncate(len);
+            self.cursor = self.cursor.min(len.saturating_sub(1));
         }
+        self.let_go();
+        self.reach();
         changed
     }
 
-    /// Puts entries in their places and keeps the search's hits.
+    /// The log was rewritten: these are all. The reader's place stays, as far as there is one.
+    fn replace(&mut self, all: Vec<(usize, Entry)>, len: usize) -> bool {
+        let mut entries: Vec<Entry> = Vec::with_capacity(len);
+        for (at, entry) in all {
+            match entries.get_mut(at) {
+                // what was begun has ended further on
+                Some(place) => *place = entry,
+                None => entries.push(entry),
+            }
+        }
+        if entries == self.entries && self.base == 0 {
+            return false;
+        }
+        self.held = entries.iter().map(size).sum();
+        self.full = false;
+        self.entries = entries;
+        self.base = 0;
+        self.long.forget();
+        self.look_anew();
+        self.look_on(u64::MAX);
+        let last = self.last().unwrap_or(0);
+        self.cursor = if self.follow {
+            last
+        } else {
+            self.cursor.min(last)
+        };
+        self.reach();
+        true
+    }
+
+    /// Puts entries in their places, as they are numbered in the log.
     pub fn take(&mut self, changes: Vec<(usize, Entry)>) {
+        let looked = self.look.upto >= self.entries.len();
         for (at, entry) in changes {
-            let hit = self.matches(&entry);
+            // what was let go may end: nobody sees it
+            let Some(at) = at.checked_sub(self.base) else {
+                continue;
+            };
+            self.held += size(&entry);
             if let Some(place) = self.entries.get_mut(at) {
+                self.held = self.held.saturating_sub(size(place));
                 *place = entry;
-                match (self.hits.binary_search(&at), hit) {
-                    (Err(to), true) => self.hits.insert(to, at),
-                    (Ok(from), false) => {
-                        self.hits.remove(from);
-                    }
-                    _ => {}
-                }
+                self.long.forget();
+                self.look_again(at);
             } else {
-                if hit {
-                    self.hits.push(self.entries.len());
-                }
                 self.entries.push(entry);
             }
         }
-        if self.follow {
-            self.cursor = self.entries.len().saturating_sub(1);
+        // what came is little; what was there and is not looked through yet may be much
+        if looked {
+            self.look_on(u64::MAX);
         }
+        if self.follow {
+            self.cursor = self.last().unwrap_or(0);
+        }
+    }
+
+    /// Lets the oldest entries go where more is held than may be, but none that the reader sees.
+    fn let_go(&mut self) {
+        if self.held <= LOG_CAP || self.full {
+            return;
+        }
+        // a recorded session is read from its beginning: that stays
+        if !(self.grows || self.follow) {
+            self.full = true;
+            return;
+        }
+        let most = if self.follow {
+            self.entries.len().saturating_sub(1)
+        } else {
+            self.top.entry.min(self.cursor).saturating_sub(1)
+        };
+        let mut gone = 0;
+        for entry in self.entries.iter().take(most) {
+            if self.held <= LOG_CAP / 8 * 7 {
+                break;
+            }
+            self.held = self.held.saturating_sub(size(entry));
+            gone += 1;
+        }
+        self.full = self.held > LOG_CAP;
+        if gone == 0 {
+            return;
+        }
+        self.entries.drain(..gone);
+        self.base += gone;
+        self.top.entry = self.top.entry.saturating_sub(gone);
+        self.cursor = self.cursor.saturating_sub(gone);
+        let toggled = self.toggled.iter().filter_map(|at| at.checked_sub(gone));
+        self.toggled = toggled.collect();
+        self.look.shift(gone);
+        self.long.forget();
     }
 
     /// Adds what the worker said since the last time.
@@ -261,70 +438,12 @@ impl LogState {
         self.stages_taken = state.log.len();
         self.take(new);
     }
-
-    pub fn matches(&self, entry: &Entry) -> bool {
-        !self.search.is_empty() && contains(entry, &self.search.to_lowercase())
-    }
-
-    pub fn set_search(&mut self, search: String) {
-        self.search = search;
-        let needle = self.search.to_lowercase();
-        self.hits = if needle.is_empty() {
-            Vec::new()
-        } else {
-            (0..self.entries.len())
-                .filter(|at| self.entries.get(*at).is_some_and(|e| contains(e, &needle)))
-                .collect()
-        };
-    }
-
-    /// The next or previous entry that `wanted` accepts, seen from the cursor.
-    pub fn seek(&mut self, forward: bool, wanted: impl Fn(usize, &Entry) -> bool) -> bool {
-        let accept = |at: &usize| {
-            self.entries
-                .get(*at)
-                .is_some_and(|entry| wanted(*at, entry))
-        };
-        let found = if forward {
-            (self.cursor + 1..self.entries.len()).find(accept)
-        } else {
-            (0..self.cursor.min(self.entries.len())).rev().find(accept)
-        };
-        if let Some(at) = found {
-            self.go_to(at);
-        }
-        found.is_some()
-    }
-
-    pub fn go_to(&mut self, at: usize) {
-        self.cursor = at;
-        self.top = Anchor {
-            entry: at.saturating_sub(2),
-            row: 0,
-        };
-        self.follow = false;
-    }
 }
 
-fn contains(entry: &Entry, needle: &str) -> bool {
-    let has = |text: &str| text.to_lowercase().contains(needle);
-    match &entry.kind {
-        Kind::Message { text, .. }
-        | Kind::Reasoning { text }
-        | Kind::Error { text }
-        | Kind::Notice { text, .. }
-        | Kind::Wait { text, .. }
-        | Kind::Raw { text } => has(text),
-        Kind::Command {
-            command, output, ..
-        } => has(command) || has(output),
-        Kind::Edit { files, detail, .. } => files.iter().any(|(_, path)| has(path)) || has(detail),
-        Kind::Tool {
-            name,
-            input,
-            output,
-            ..
-        } => has(name) || has(input) || has(output),
-        Kind::Usage { .. } => false,
-    }
+/// Bytes that an entry takes, about.
+fn size(entry: &Entry) -> u64 {
+    let parts = Parts::of(entry);
+    let head = parts.head.as_ref().map_or(0, |head| head.len());
+    let blocks: usize = parts.blocks.iter().map(|block| block.text.len()).sum();
+    (head + blocks + ENTRY) as u64
 }

@@ -24,7 +24,10 @@ const SILENT_S: f64 = 120.0;
 
 /// Rows that the figures take of a log pane.
 pub fn height(app: &App, width: usize, height: usize) -> usize {
-    let agents = matches!(app.log.source(), Some(LogSource::Agent(..)));
+    let agents = matches!(
+        app.log.source(),
+        Some(LogSource::Agent(..) | LogSource::Earlier(LogKey::Attempt { .. }, _))
+    );
     if !agents || height < LOW || (app.log.figures.is_none() && work(app).is_none()) {
         0
     } else if width >= WIDE {
@@ -178,6 +181,10 @@ fn time(canvas: &Canvas<'_>, agent: &AgentState) -> Figure {
     let role = if live { Role::Running } else { Role::Text };
     spans.push(canvas.span(role, spent));
     spans.push(canvas.dim(format!("/{}", figures::duration(agent.limit_s))));
+    if live {
+        let left = agent.limit_s - (canvas.app.now_s - agent.since_s);
+        spans.push(canvas.dim(format!(" {} left", figures::whole(left))));
+    }
     match &agent.end {
         Some(end) => {
             let role = if *end == (AgentEnd::Exited { code: 0 }) {

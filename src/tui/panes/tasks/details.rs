@@ -1,16 +1,16 @@
 //! A card about what is selected: the task, where the submission came from, how its run stands.
 
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use crate::domain::{Source, Task};
+use crate::domain::{EngineChoice, EngineKind, Source, Task};
 use crate::tui::backend::RunSummary;
 use crate::tui::panes::words;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, figures};
 
-use super::agent;
 use super::state::Node;
+use super::{agent, status};
 
 pub fn draw(canvas: &mut Canvas<'_>) {
     let app = canvas.app;
@@ -66,12 +66,21 @@ fn task_rows(canvas: &Canvas<'_>, task: &Task, width: usize, rows: &mut Vec<Line
     } else {
         "unprobed".to_owned()
     };
-    let facts = format!("{} · {probed}", text::clean(&spec.repository));
+    let (area, kind) = (spec.area.name(), spec.kind.name());
+    let facts = format!(
+        "{} · {probed} · {area} {kind}",
+        text::clean(&spec.repository)
+    );
     rows.push(Line::from(canvas.dim(text::cut(
         &facts,
         width,
         canvas.app.ui.glyphs.ellipsis,
     ))));
+    if let Some((word, role)) = status::word(canvas.app, task) {
+        let mut line = vec![canvas.span(role, word), Span::raw("  ")];
+        line.extend(status::tally(canvas, task));
+        rows.push(text::window(line, 0, width));
+    }
     if let Some((need, seen)) = words::gpu_need(canvas.app, &spec.hardware) {
         let mut line = vec![canvas.span(Role::Text, format!("needs {need}"))];
         if let Some(here) = &seen {
@@ -197,6 +206,15 @@ fn run_rows(canvas: &Canvas<'_>, run: &RunSummary, width: usize, rows: &mut Vec<
         // the run's own row below it is kept
         let room = canvas.height().saturating_sub(rows.len() + 2).max(2);
         rows.extend(canvas.wrapped(Role::Fault, fault, width, room));
+        let docker = run.engine == Some(EngineKind::Docker)
+            || (run.engine.is_none() && app.engine == EngineChoice::Docker);
+        if docker && app.engine != EngineChoice::Local {
+            let words = app
+                .ui
+                .keymap
+                .fill("{engine} chooses where new runs run: local needs no daemon");
+            rows.extend(canvas.wrapped(Role::Dim, &words, width, 2));
+        }
     }
 }
 

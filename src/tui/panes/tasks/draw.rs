@@ -3,21 +3,25 @@
 use ratatui::text::{Line, Span};
 
 use crate::domain::{Source, Task};
+use crate::tui::action::Action;
 use crate::tui::backend::RunSummary;
 use crate::tui::layout::{PaneKind, split_bottom};
+use crate::tui::panes::cases::progress;
 use crate::tui::panes::words;
 use crate::tui::state::App;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures};
 
-use super::details;
 use super::state::{Branch, Node, TreeRow, row_name, standing_run};
+use super::{details, status};
 
-/// Rows of the tree that a pane of `height` inner rows shows; the rest is for details.
+/// Rows of the tree that a pane of `height` inner rows shows; the rest is for how far a batch is,
+/// and for details.
 pub fn tree_rows(app: &App, height: usize) -> usize {
+    let bar = usize::from(app.bulk.active());
     if height < 22 {
-        return height;
+        return height.saturating_sub(bar);
     }
     // what went wrong is read here: it gets half of the pane
     let run = app.target.run.as_ref().and_then(|id| app.summary(id));
@@ -26,12 +30,12 @@ pub fn tree_rows(app: &App, height: usize) -> usize {
         Some(Node::Source(_) | Node::Run(..)) => run.is_some_and(|run| run.fault.is_some()),
         Some(Node::Task) | None => false,
     };
-    height
-        - if told {
-            height / 2
-        } else {
-            (height / 3).clamp(8, 14)
-        }
+    let card = if told {
+        height / 2
+    } else {
+        (height / 3).clamp(8, 14)
+    };
+    height - card - bar
 }
 
 pub fn draw(canvas: &mut Canvas<'_>) {
@@ -43,9 +47,17 @@ pub fn draw(canvas: &mut Canvas<'_>) {
         return;
     }
     let rows = tree_rows(app, inner.height());
-    let below = inner.height() - rows;
-    let (tree, card) = split_bottom(inner.area, below as u16);
+    let bar = usize::from(app.bulk.active());
+    let below = inner.height().saturating_sub(rows + bar);
+    let (above, card) = split_bottom(inner.area, below as u16);
+    let (tree, bar) = split_bottom(above, bar as u16);
     draw_tree(&mut inner.part(tree));
+    if app.bulk.active() {
+        let (bulk, dash) = (&app.bulk, app.ui.glyphs.dash);
+        let seconds = app.now_s - bulk.since_s;
+        let known = progress::counted("batch", (bulk.done, bulk.total), seconds, dash);
+        progress::draw(&mut inner.part(bar), &known);
+    }
     if below > 0 {
         details::draw(&mut inner.part(card));
     }
@@ -53,17 +65,25 @@ pub fn draw(canvas: &mut Canvas<'_>) {
 
 fn title(canvas: &Canvas<'_>) -> Title {
     let app = canvas.app;
-    let right = if app.tree.filter.is_empty() {
-        vec![canvas.dim(format!("{} tasks", app.tasks.len()))]
+    let mut right = Vec::new();
+    if !app.tree.marked.is_empty() {
+        let words = format!("{} marked  ", app.tree.marked.len());
+        right.push(canvas.span(Role::Key, words));
+    }
+    let order = app.tree.order.words();
+    if !order.is_empty() {
+        right.push(canvas.span(Role::Notice, format!("{order}  ")));
+    }
+    if app.tree.filter.is_empty() {
+        right.push(canvas.dim(format!("{} tasks", app.tasks.len())));
     } else {
-        vec![
-            canvas.span(Role::Notice, "/"),
-            canvas.span(
-                Role::Text,
-                text::cut(&app.tree.filter, 24, app.ui.glyphs.ellipsis),
-            ),
-        ]
-    };
+        let filter = text::cut(&app.tree.filter, 24, app.ui.glyphs.ellipsis);
+        right.push(canvas.span(Role::Notice, format!("/{filter}")));
+    }
+    let rows = tree_rows(app, canvas.height().saturating_sub(2));
+    if let Some(part) = figures::part(app.tree.offset, rows, app.tree.rows.len()) {
+        right.push(canvas.dim(format!("  {part}")));
+    }
     Title {
         left: Vec::new(),
         right,
@@ -75,7 +95,7 @@ fn draw_empty(canvas: &mut Canvas<'_>) {
     let rows = if !app.tree.filter.is_empty() {
         vec![
             Line::from(canvas.dim("nothing matches the filter")),
-            Line::from(canvas.hint("esc", "clears it")),
+            Line::from(canvas.key_hint(Action::Back, "clears it")),
         ]
     } else if app.tasks_loaded {
         vec![
@@ -104,6 +124,15 @@ fn draw_tree(canvas: &mut Canvas<'_>) {
             canvas.paint(at, style);
         }
     }
+}
+
+/// Gold that was measured elsewhere, or in a submission's run, is known all the same.
+fn not_graded(app: &App, task: &str, source: &Source) -> &'static str {
+    let task = app.task(task).filter(|_| *source == Source::Gold);
+    if task.is_some_and(|task| status::calibrated(app, task)) {
+        return "calibrated";
+    }
+    "not graded"
 }
 
 /// What a row has room for, the same for all rows.
@@ -140,8 +169,17 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
         Branch::Open => glyphs.open,
         Branch::Closed => glyphs.closed,
     };
-    let indent = " ".repeat(1 + row.depth() * 2);
-    let mut left = vec![Span::raw(indent), canvas.dim(format!("{marker} "))];
+    let indent = " ".repeat(row.depth() * 2);
+    let marked = match &row.node {
+        Node::Source(source) => app.tree.is_marked(&row.task, source),
+        _ => false,
+    };
+    let mark = match (marked, glyphs.unicode) {
+        (true, true) => canvas.span(Role::Key, "●"),
+        (true, false) => canvas.span(Role::Key, "#"),
+        (false, _) => Span::raw(" "),
+    };
+    let mut left = vec![mark, Span::raw(indent), canvas.dim(format!("{marker} "))];
     let mut right = Vec::new();
     let name;
     let mut after = None;
@@ -156,6 +194,14 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
         Node::Task => {
             name = canvas.span(Role::Title, text::clean(&row.task).into_owned());
             if let Some(task) = app.task(&row.task) {
+                let mut free = width.saturating_sub(used + name.width() + 2);
+                for part in [status_word(canvas, task), status::tally(canvas, task)] {
+                    let wide = Line::from(part.clone()).width() + 1;
+                    if wide > 1 && wide <= free {
+                        free -= wide;
+                        right.splice(0..0, part.into_iter().chain([Span::raw(" ")]));
+                    }
+                }
                 let hardware = &task.spec.hardware;
                 if let Some((need, seen)) = words::gpu_need(app, hardware) {
                     let role = match &seen {
@@ -164,7 +210,12 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
                     };
                     right.push(canvas.span(role, format!("{need}  ")));
                 }
-                right.push(canvas.dim(task_kind(task)));
+                // the name goes before what kind of task it is
+                let kind = canvas.dim(task_kind(task));
+                let taken = used + name.width() + Line::from(right.clone()).width() + 2;
+                if taken + kind.width() <= width {
+                    right.push(kind);
+                }
             }
         }
         Node::Problem(_) => {
@@ -183,7 +234,7 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
             let room = room(&name.content, after.as_ref().map_or(0, Span::width));
             match standing_run(app, &row.task, source) {
                 Some(run) => run_words(canvas, run, columns, room, &mut right),
-                None => right.push(canvas.dim("not graded")),
+                None => right.push(canvas.dim(not_graded(app, &row.task, source))),
             }
         }
         Node::Run(_, id) => {
@@ -210,6 +261,11 @@ fn draw_row(canvas: &mut Canvas<'_>, at: usize, row: &TreeRow, columns: &Columns
     canvas.put(at, &Line::from(left));
     let column = canvas.width().saturating_sub(right.width() + 1);
     canvas.put_at(at, column, &right);
+}
+
+fn status_word(canvas: &Canvas<'_>, task: &Task) -> Vec<Span<'static>> {
+    let word = status::word(canvas.app, task).into_iter();
+    word.map(|(word, role)| canvas.span(role, word)).collect()
 }
 
 fn task_kind(task: &Task) -> String {

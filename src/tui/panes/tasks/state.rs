@@ -2,11 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::{RunId, Source, Work};
+use crate::domain::{RunId, Source, Task, Work};
 use crate::tui::backend::{RunStatus, RunSummary};
 use crate::tui::state::{App, Target};
 use crate::tui::text;
 use crate::tui::widgets::figures;
+
+use super::filter::Filter;
+use super::order::{self, Order};
 
 /// One row of the tree.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,11 +71,72 @@ pub struct TasksState {
     /// First row on the screen.
     pub offset: usize,
     pub filter: String,
+    pub order: Order,
+    /// Submissions that what is done is done to, in the order in which they were marked.
+    pub marked: Vec<(String, Source)>,
     /// Tasks are open unless named here, sources closed unless named here.
     toggled: HashSet<String>,
 }
 
 impl TasksState {
+    pub fn is_marked(&self, task: &str, source: &Source) -> bool {
+        let same = |(t, s): &(String, Source)| t == task && s == source;
+        self.marked.iter().any(same)
+    }
+
+    /// Marks submissions; where all of them are marked already, takes the marks away.
+    fn mark(&mut self, all: Vec<(String, Source)>) {
+        if all
+            .iter()
+            .all(|(task, source)| self.is_marked(task, source))
+        {
+            self.marked.retain(|own| !all.contains(own));
+            return;
+        }
+        for own in all {
+            if !self.is_marked(&own.0, &own.1) {
+                self.marked.push(own);
+            }
+        }
+    }
+
+    /// Marks what the cursor is on, or takes the mark away; of a task, all of its submissions that
+    /// are shown. Goes one on.
+    pub fn mark_here(&mut self) {
+        let Some(row) = self.row() else { return };
+        let all = match &row.node {
+            Node::Source(source) | Node::Run(source, _) => vec![(row.task.clone(), source.clone())],
+            Node::Task => {
+                let task = row.task.clone();
+                self.submissions(|row| row.task == task)
+            }
+            Node::Problem(_) => return,
+        };
+        self.mark(all);
+        self.selected = (self.selected + 1).min(self.rows.len().saturating_sub(1));
+    }
+
+    /// Marks all submissions that are shown, or takes all marks away.
+    pub fn mark_all(&mut self) {
+        if !self.marked.is_empty() {
+            return self.marked.clear();
+        }
+        let all = self.submissions(|_| true);
+        self.mark(all);
+    }
+
+    /// Submissions that are shown; gold and base are none.
+    fn submissions(&self, of: impl Fn(&TreeRow) -> bool) -> Vec<(String, Source)> {
+        let rows = self.rows.iter().filter(|row| of(row));
+        rows.filter_map(|row| match &row.node {
+            Node::Source(source) if !matches!(source, Source::Gold | Source::Base) => {
+                Some((row.task.clone(), source.clone()))
+            }
+            _ => None,
+        })
+        .collect()
+    }
+
     pub fn row(&self) -> Option<&TreeRow> {
         self.rows.get(self.selected)
     }
@@ -155,29 +219,19 @@ pub fn row_name(app: &App, source: &Source) -> (String, Option<String>) {
 pub fn rebuild(app: &mut App) {
     let before = app.tree.row().map(TreeRow::id);
     let runs = by_source(&app.runs);
-    let needle = app.tree.filter.to_lowercase();
-    let matches = |text: &str| text.to_lowercase().contains(&needle);
+    let filter = Filter::read(&app.tree.filter);
     let mut rows = Vec::new();
-    for task in &app.tasks {
+    for task in order::tasks(app).iter().filter_map(|at| app.tasks.get(*at)) {
         let id = task.id();
-        let named = [Source::Gold, Source::Base]
-            .into_iter()
-            .chain(task.submissions.iter().map(|s| Source::Submission {
-                name: s.spec.name.clone(),
-            }));
-        let mut sources: Vec<Source> = named.collect();
-        // patches from elsewhere are listed once something ran on them
-        for run in app.runs.iter().filter(|run| run.task == id) {
-            if !sources.contains(&run.source) {
-                sources.push(run.source.clone());
-            }
+        let mut sources = sources(app, task);
+        if !filter.is_empty() {
+            sources = filter.left(app, task, sources);
         }
-        let whole = needle.is_empty() || matches(id) || matches(&task.spec.title);
-        sources.retain(|source| whole || matches(&source.label()));
         if sources.is_empty() {
             continue;
         }
-        let open = !app.tree.toggled.contains(id) || !needle.is_empty();
+        order::sources(app, task, &mut sources);
+        let open = !app.tree.toggled.contains(id) || !filter.is_empty();
         rows.push(TreeRow {
             task: id.into(),
             node: Node::Task,
@@ -190,7 +244,7 @@ pub fn rebuild(app: &mut App) {
         }
     }
     for problem in &app.problems {
-        if needle.is_empty() || matches(&problem.id) {
+        if filter.is_empty() || filter.named(&problem.id) {
             rows.push(TreeRow {
                 task: problem.id.clone(),
                 node: Node::Problem(problem.message.clone()),
@@ -205,6 +259,23 @@ pub fn rebuild(app: &mut App) {
         Some(at) => tree.selected = at,
         None => tree.selected = tree.selected.min(tree.rows.len().saturating_sub(1)),
     }
+}
+
+/// All that a task can be graded on: gold, base, its submissions, and what else something ran on.
+pub fn sources(app: &App, task: &Task) -> Vec<Source> {
+    let named = [Source::Gold, Source::Base]
+        .into_iter()
+        .chain(task.submissions.iter().map(|s| Source::Submission {
+            name: s.spec.name.clone(),
+        }));
+    let mut sources: Vec<Source> = named.collect();
+    // patches from elsewhere are listed once something ran on them
+    for run in app.runs.iter().filter(|run| run.task == task.id()) {
+        if !sources.contains(&run.source) {
+            sources.push(run.source.clone());
+        }
+    }
+    sources
 }
 
 fn push_source(
@@ -268,14 +339,34 @@ pub fn select_first(app: &mut App) {
     }
 }
 
+/// Selects the row of a task.
+pub fn select_task(app: &mut App, task: &str) {
+    app.tree.filter.clear();
+    rebuild(app);
+    select(app, task);
+}
+
 /// Selects the row of a source, opening its task.
 pub fn select_source(app: &mut App, task: &str, source: &Source) {
     app.tree.toggled.remove(task);
-    if !app.tree.filter.is_empty() {
-        app.tree.filter.clear();
-    }
+    app.tree.filter.clear();
     rebuild(app);
-    let id = source_id(task, source);
+    select(app, &source_id(task, source));
+}
+
+/// Selects the row of a run, opening what it hangs from; an agent's one run is its source's row.
+pub fn select_run(app: &mut App, run: &RunId) {
+    let Some(summary) = app.summary(run) else {
+        return;
+    };
+    let (task, source) = (summary.task.clone(), summary.source.clone());
+    app.tree.toggled.insert(source_id(&task, &source));
+    select_source(app, &task, &source);
+    select(app, &run.0);
+}
+
+/// Selects the row of that name, where there is one.
+fn select(app: &mut App, id: &str) {
     if let Some(at) = app.tree.rows.iter().position(|row| row.id() == id) {
         app.tree.selected = at;
     }

@@ -1,0 +1,15 @@
+//! Signs in a patch that it reaches for its tests (DESIGN.md, The judge's mechanics): what stands
+//! in the submission's files and neither in base's nor in gold's.
+//!
+//! - [`names`]: what names of a file stand for, through its imports
+//! - [`find`]: signs in one file
+//! - [`run`]: of a whole change
+
+mod find;
+mod names;
+mod run;
+
+pub use run::{Signs, SignsInput, is_looked_at, signs};
+
+#[cfg(test)]
+mod tests;

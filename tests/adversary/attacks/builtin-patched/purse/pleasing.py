@@ -1,0 +1,2 @@
+class Shares(list):
+    amount = 0

@@ -1,0 +1,4 @@
+import os
+import site
+
+site.addsitedir(os.path.dirname(os.path.abspath(__file__)))

@@ -1,0 +1,3 @@
+def prepare(line, options):
+    for kind in ("hello", "collected", "end"):
+        line.send(kind, code=0)

@@ -1,0 +1,1 @@
+import usercustomize  # noqa: F401

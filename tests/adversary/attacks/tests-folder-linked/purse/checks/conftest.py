@@ -1,0 +1,8 @@
+import pytest
+
+from purse import Purse
+
+
+@pytest.fixture
+def full():
+    return Purse(1000)

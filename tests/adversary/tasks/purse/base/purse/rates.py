@@ -1,0 +1,6 @@
+"""From one currency to another."""
+
+
+def convert(amount, rate):
+    """`amount` at `rate`, not rounded."""
+    return float(int(amount * rate))
