@@ -7,7 +7,6 @@ mod common;
 mod verify {
     pub mod coverage;
     pub mod mutants;
-    pub mod small;
 }
 
 use std::path::{Path, PathBuf};

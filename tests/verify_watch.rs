@@ -4,8 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
-#[path = "verify/small.rs"]
-mod small;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::small::{self, NAME};
 use common::{home, infradev};
 use serde_json::Value;
-use small::NAME;
 
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Gold three times, base and hollow.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::faults::{at_work, until};
-use super::house::{events, run, scripted};
+use super::house::{SMALL, events, run, scripted};
 use crate::common::{blind, process_1_of};
 use crate::on_both_engines;
 
@@ -20,11 +20,9 @@ fn the_limits_of_process_1_are_not_the_agents_nor_the_patchs(engine: &str) {
     let name = format!("blinds-{engine}");
     scripted(
         &name,
-        &format!(
-            "sed -i '1i {LINE}' tandem/__init__.py; python3 -c '{LINE}'; echo and so on; sleep 1"
-        ),
+        &format!("sed -i '1i {LINE}' calc.py; python3 -c '{LINE}'; echo and so on; sleep 1"),
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     assert_eq!(ran.verdict(), "failed");
     assert!(ran.log().contains("and so on"));
     assert!(ran.patch().contains(LINE), "{}", ran.patch());
@@ -58,7 +56,7 @@ fn an_agent_whose_process_1_does_not_answer_is_graded(engine: &str) {
 
 fn working(engine: &str, mark: &str) -> (PathBuf, i32) {
     let name = format!("blinded-{mark}-{engine}");
-    let script = format!("echo '# work' >> tandem/__init__.py; sleep {mark}");
+    let script = format!("echo '# work' >> calc.py; sleep {mark}");
     scripted(&name, &script);
     let (_, run) = at_work(&name, engine, &["--limit", "20s"]);
     let mut first = None;

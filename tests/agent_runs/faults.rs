@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::house::{alive, events, scripted};
-use crate::common::{docker_is_here, home, infradev, tasks};
+use super::house::{SMALL, alive, events, scripted, small_tasks};
+use crate::common::{docker_is_here, home, infradev};
 use crate::on_both_engines;
 
 on_both_engines!(
@@ -38,15 +38,9 @@ pub fn at_work_with(
     more: &[&str],
     env: &[(&str, &str)],
 ) -> (String, PathBuf) {
-    let output = infradev(&home(), &tasks())
+    let output = infradev(&home(), &small_tasks())
         .args([
-            "run",
-            "dp-buckets",
-            "--agent",
-            name,
-            "--engine",
-            engine,
-            "--detach",
+            "run", SMALL, "--agent", name, "--engine", engine, "--detach",
         ])
         .args(more)
         .envs(env.iter().copied())
@@ -86,7 +80,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
     );
     let when = std::fs::read_to_string(run.join("scratch/agent-tree/when")).unwrap();
     until("it is interrupted", || row(&id)["status"] == "interrupted");
-    let resumed = infradev(&home(), &tasks())
+    let resumed = infradev(&home(), &small_tasks())
         .args(["resume", &id])
         .output()
         .unwrap();
@@ -106,7 +100,7 @@ fn a_worker_killed_while_it_captures_gives_the_agent_no_second_time(engine: &str
 }
 
 pub fn row(id: &str) -> Value {
-    let output = infradev(&home(), &tasks())
+    let output = infradev(&home(), &small_tasks())
         .args(["runs", "--json"])
         .output()
         .unwrap();
@@ -150,7 +144,7 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
     scripted(
         &name,
         &format!(
-            "echo first words; echo '# work' >> tandem/__init__.py; (setsid sleep {mark} &); sleep {mark}; echo last words"
+            "echo first words; echo '# work' >> calc.py; (setsid sleep {mark} &); sleep {mark}; echo last words"
         ),
     );
     let (id, run) = at_work(&name, engine, &[]);
@@ -175,7 +169,7 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
         until("its container has ended", || {
             containers(&id, true).is_empty()
         });
-        let gc = infradev(&home(), &tasks())
+        let gc = infradev(&home(), &small_tasks())
             .args(["gc", "--json"])
             .output()
             .unwrap();
@@ -186,7 +180,7 @@ fn a_killed_worker_leaves_nothing_running_and_the_run_can_be_taken_up(engine: &s
         );
         assert_eq!(containers(&id, false), Vec::<String>::new());
     }
-    let resumed = infradev(&home(), &tasks())
+    let resumed = infradev(&home(), &small_tasks())
         .args(["resume", &id])
         .output()
         .unwrap();
@@ -270,17 +264,11 @@ fn stopped_for_the_disk(home: &str, engine: &str, script: &str) {
     };
     fills(
         &small,
-        &format!("echo '# work' >> tandem/__init__.py; {script}; sleep 60"),
+        &format!("echo '# work' >> calc.py; {script}; sleep 60"),
     );
-    let output = infradev(&small, &tasks())
+    let output = infradev(&small, &small_tasks())
         .args([
-            "run",
-            "dp-buckets",
-            "--agent",
-            "fills",
-            "--engine",
-            engine,
-            "--json",
+            "run", SMALL, "--agent", "fills", "--engine", engine, "--json",
         ])
         .output()
         .unwrap();
@@ -306,9 +294,14 @@ fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
     };
     let adapter = |script: &str| fills(&small, script);
     // its log takes all that is left
-    adapter("echo '# work' >> tandem/__init__.py; yes 'so many words' | head -c 500000000");
-    let start = |args: &[&str]| infradev(&small, &tasks()).args(args).output().unwrap();
-    let output = start(&["run", "dp-buckets", "--agent", "fills", "--engine", engine]);
+    adapter("echo '# work' >> calc.py; yes 'so many words' | head -c 500000000");
+    let start = |args: &[&str]| {
+        infradev(&small, &small_tasks())
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let output = start(&["run", SMALL, "--agent", "fills", "--engine", engine]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("No space left"), "{said}");
@@ -324,15 +317,9 @@ fn a_full_disk_is_a_fault_and_the_run_can_be_taken_up(engine: &str) {
     assert!(std::fs::metadata(run.join("agent.log")).unwrap().len() > 1 << 20);
     assert_eq!(events(&run, "run_finished").len(), 1);
     std::fs::remove_file(run.join("agent.log")).unwrap();
-    adapter("echo '# work' >> tandem/__init__.py");
+    adapter("echo '# work' >> calc.py");
     let again = start(&[
-        "run",
-        "dp-buckets",
-        "--agent",
-        "fills",
-        "--engine",
-        engine,
-        "--json",
+        "run", SMALL, "--agent", "fills", "--engine", engine, "--json",
     ]);
     let grade: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(grade["verdict"], "failed");
@@ -361,7 +348,7 @@ fn a_container_that_is_taken_away_is_a_fault_and_the_work_is_kept_beside() {
     }
     scripted(
         "taken-away",
-        "echo '# half of it' >> tandem/__init__.py; echo begun; sleep 60",
+        "echo '# half of it' >> calc.py; echo begun; sleep 60",
     );
     let (id, run) = at_work("taken-away", "docker", &[]);
     until("it said something", || {

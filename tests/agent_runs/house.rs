@@ -2,10 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::common::small;
 use crate::common::{home, infradev, tasks};
+
+/// The task of the tests that are about the agent, not about its grade: that takes seconds.
+pub const SMALL: &str = small::NAME;
+
+/// The folder in which it stands.
+pub fn small_tasks() -> PathBuf {
+    static WRITTEN: LazyLock<PathBuf> = LazyLock::new(|| small::write("agent-runs", ""));
+    WRITTEN.clone()
+}
 
 /// Writes `<home>/agents/<name>.toml`.
 pub fn adapter(name: &str, rest: &str) {
@@ -85,7 +96,12 @@ pub fn run(task: &str, agent: &str, args: &[&str]) -> Ran {
 }
 
 pub fn run_with(task: &str, agent: &str, args: &[&str], env: &[(&str, &str)]) -> Ran {
-    let output = infradev(&home(), &tasks())
+    let all = if task == SMALL {
+        small_tasks()
+    } else {
+        tasks()
+    };
+    let output = infradev(&home(), &all)
         .args(["run", task, "--agent", agent])
         .args(args)
         .arg("--json")

@@ -34,7 +34,7 @@ fn a_mess_is_captured_and_graded(engine: &str) {
              ln -s /etc/passwd link
              mkfifo pipe
              (setsid sleep {mark} &) </dev/null >/dev/null 2>&1
-             yes 'a line of output that says nothing at all' | head -c 3221225472
+             yes $(printf 'output-that-says-nothing-at-all-%.0s' $(seq 20)) | head -c 3221225472
              echo; echo the last words >&2"
         ),
     );

@@ -1,6 +1,6 @@
 //! An agent's ordinary lives: done, nothing done, out of time, a secret, a host that it may not ask.
 
-use super::house::{adapter, alive, run, run_with, scripted, toml_text};
+use super::house::{SMALL, adapter, alive, run, run_with, scripted, small_tasks, toml_text};
 use crate::common::{home, infradev, tasks};
 use crate::on_both_engines;
 
@@ -22,15 +22,15 @@ fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &s
         "set -eu
          echo commits $(git rev-list --all --count) status $(git status --porcelain | wc -l) remotes $(git remote | wc -l)
          git fsck --full --unreachable --no-reflogs && git count-objects -v | head -1
-         grep -rl 'test_unequal_batches_match_the_whole_batch' / --include=*.py 2>/dev/null | wc -l | sed 's/^/probes /'
+         grep -rlF 'clip([2], 2, 8) == [2]' / --include=*.py 2>/dev/null | wc -l | sed 's/^/probes /'
          ls / && id -u
          cat \"$HOME\"/../prompt.md | head -1
          read -t 1 line || echo nothing on stdin
-         echo '# by the agent' >> tandem/__init__.py
+         echo '# by the agent' >> calc.py
          git commit -qam 'by the agent'
          git log --format=%an",
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     let log = ran.log();
     assert!(log.contains("commits 1 status 0 remotes 0"), "{log}");
     assert!(log.contains("probes 0"), "{log}");
@@ -48,7 +48,7 @@ fn an_agent_works_on_a_repository_of_one_commit_and_sees_nothing_else(engine: &s
 fn an_agent_that_does_nothing_is_empty(engine: &str) {
     let name = format!("idle-{engine}");
     scripted(&name, "echo I will not");
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     assert_eq!(ran.verdict(), "failed");
     assert_eq!(ran.grade["cause"], "empty");
     assert_eq!(ran.patch(), "");
@@ -59,11 +59,9 @@ fn the_limit_ends_it_and_what_is_there_is_graded(engine: &str) {
     let mark = if engine == "local" { "86411" } else { "86412" };
     scripted(
         &name,
-        &format!(
-            "echo '# half' >> tandem/__init__.py; trap '' TERM; (setsid sleep {mark} &) ; sleep {mark}"
-        ),
+        &format!("echo '# half' >> calc.py; trap '' TERM; (setsid sleep {mark} &) ; sleep {mark}"),
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine, "--limit", "4s"]);
+    let ran = run(SMALL, &name, &["--engine", engine, "--limit", "4s"]);
     assert_eq!(ran.events("agent_ended")[0]["end"]["how"], "limit");
     assert!(ran.badges().contains(&"limit"), "{:?}", ran.badges());
     assert!(ran.patch().contains("+# half"));
@@ -74,7 +72,7 @@ fn the_limit_ends_it_and_what_is_there_is_graded(engine: &str) {
 fn a_secret_is_passed_and_written_nowhere(engine: &str) {
     let name = format!("tells-{engine}");
     let script = toml_text(
-        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch tandem/was_there && touch tandem/of_$TEST_AGENT_KEY",
+        "echo the key is $TEST_AGENT_KEY; echo $TEST_AGENT_KEY >&2; for c in $(echo $TEST_AGENT_KEY | fold -w1); do printf %s $c; sleep 0.01; done; echo; test -n \"$TEST_AGENT_KEY\" && touch was_there && touch of_$TEST_AGENT_KEY",
     );
     adapter(
         &name,
@@ -85,12 +83,12 @@ fn a_secret_is_passed_and_written_nowhere(engine: &str) {
     let secret = "sk-4f1c9d77aa20";
     let host = "h-4f1c9d77aa20.example";
     let key = [("TEST_AGENT_KEY", secret), ("TEST_AGENT_HOST", host)];
-    let ran = run_with("dp-buckets", &name, &["--engine", engine], &key);
+    let ran = run_with(SMALL, &name, &["--engine", engine], &key);
     assert!(ran.patch().contains("was_there"), "it was passed");
     let files = |event: &serde_json::Value| event["files"].to_string();
     for kind in ["captured", "patch_applied"] {
         let files = files(&ran.events(kind)[0]);
-        assert!(files.contains("tandem/of_[TEST_AGENT_KEY]"), "{files}");
+        assert!(files.contains("of_[TEST_AGENT_KEY]"), "{files}");
     }
     let hosts = ran.events("agent_started")[0]["hosts"].to_string();
     assert!(hosts.contains("[TEST_AGENT_HOST]"), "{hosts}");
@@ -117,8 +115,8 @@ fn a_secret_is_passed_and_written_nowhere(engine: &str) {
         }
     }
     // one that is not set is told before there is a run
-    let output = infradev(&home(), &tasks())
-        .args(["run", "dp-buckets", "--agent", &name])
+    let output = infradev(&home(), &small_tasks())
+        .args(["run", SMALL, "--agent", &name])
         .env("TEST_AGENT_HOST", host)
         .env_remove("TEST_AGENT_KEY")
         .output()
@@ -166,7 +164,7 @@ except OSError as e:
             "format = \"text\"\ncommand = [\"python3\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"127.0.0.1:{port}\"]\n"
         ),
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     let log = ran.log();
     assert!(
         log.contains(&format!("http://127.0.0.1:{port}/ reached")),
@@ -201,7 +199,7 @@ fn a_search_by_the_models_host_is_told(engine: &str) {
             "format = \"codex\"\ncommand = [\"/bin/sh\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
         ),
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     assert!(ran.badges().contains(&"could-read-upstream"));
     let notes = ran.events("captured")[0]["notes"].to_string();
     assert!(notes.contains("hosted-search"), "{notes}");
@@ -218,7 +216,7 @@ fn an_agent_that_ends_our_relay_hides_nothing(engine: &str) {
             "format = \"text\"\ncommand = [\"/bin/bash\", \"-c\", {script}]\n[network]\nmode = \"allow-list\"\nhosts = [\"model.example\"]\n"
         ),
     );
-    let ran = run("dp-buckets", &name, &["--engine", engine]);
+    let ran = run(SMALL, &name, &["--engine", engine]);
     assert_eq!(ran.events("agent_ended")[0]["killed"], 1);
     let said = ran.events("log");
     let told = |e: &serde_json::Value| e["text"].as_str().unwrap().contains("relay");
@@ -260,7 +258,7 @@ fn an_agent_on_an_open_network_could_read_upstream() {
     );
     for (network, said, badge) in [("open", "reached", true), ("none", "not reached", false)] {
         let asked = ["--engine", "local", "--network", network];
-        let ran = run("dp-buckets", "goes-anywhere", &asked);
+        let ran = run(SMALL, "goes-anywhere", &asked);
         let log = ran.log();
         assert!(log.lines().any(|line| line == said), "{network}: {log}");
         assert_eq!(ran.events("agent_started")[0]["network"], network);

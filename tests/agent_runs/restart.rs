@@ -3,9 +3,9 @@
 use nix::sys::signal::Signal;
 
 use super::faults::{at_work_with, until};
-use super::house::{alive, events, scripted};
+use super::house::{SMALL, alive, events, scripted, small_tasks};
 use crate::common::dockerd::{Dockerd, is_possible};
-use crate::common::{home, infradev, tasks};
+use crate::common::{home, infradev};
 
 const IMAGE: &str = "infradev/base:cpu";
 
@@ -19,7 +19,7 @@ fn a_daemon_that_restarts_is_a_fault_and_the_work_is_taken_up() {
     let host = daemon.host();
     scripted(
         "outlives-docker",
-        "echo '# before the restart' >> tandem/__init__.py; echo begun; sleep 86417",
+        "echo '# before the restart' >> calc.py; echo begun; sleep 86417",
     );
     let at = [("DOCKER_HOST", host.as_str())];
     let (id, run) = at_work_with("outlives-docker", "docker", &[], &at);
@@ -32,7 +32,10 @@ fn a_daemon_that_restarts_is_a_fault_and_the_work_is_taken_up() {
         !events(&run, "run_finished").is_empty()
     });
     let shown = |args: &[&str]| {
-        let output = infradev(&home(), &tasks()).args(args).envs(at).output();
+        let output = infradev(&home(), &small_tasks())
+            .args(args)
+            .envs(at)
+            .output();
         output.unwrap()
     };
     let runs: serde_json::Value =
@@ -47,13 +50,10 @@ fn a_daemon_that_restarts_is_a_fault_and_the_work_is_taken_up() {
 
     daemon.up();
     // the agent begins anew: its time was not spent
-    scripted(
-        "outlives-docker",
-        "echo '# after the restart' >> tandem/__init__.py",
-    );
+    scripted("outlives-docker", "echo '# after the restart' >> calc.py");
     let again = shown(&[
         "run",
-        "dp-buckets",
+        SMALL,
         "--agent",
         "outlives-docker",
         "--engine",

@@ -5,6 +5,7 @@
 
 mod containers;
 pub mod dockerd;
+pub mod small;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

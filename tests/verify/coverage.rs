@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::small::{NAME, write};
+use crate::common::small::{NAME, write};
 use crate::common::{code, home, infradev};
 use crate::{document, verify};
 

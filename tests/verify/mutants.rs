@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::small::{NAME, write};
+use crate::common::small::{NAME, write};
 use crate::common::{code, home, infradev};
 use crate::document;
 

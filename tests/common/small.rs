@@ -52,7 +52,7 @@ probes = ["probes/test_bounds.py::test_low"]
 /// Writes it into a folder of tasks; `more` ends its `task.toml`.
 pub fn write(folder: &str, more: &str) -> PathBuf {
     let all = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("verify")
+        .join("small-tasks")
         .join(folder);
     let _ = fs::remove_dir_all(&all);
     let task = all.join(NAME);
