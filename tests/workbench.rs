@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use expectrl::Session;
 
 mod common;
+#[path = "workbench/habits.rs"]
+mod habits;
 #[path = "workbench/kept.rs"]
 mod kept;
 use expectrl::session::OsSession;
