@@ -108,11 +108,23 @@ fn draw_tabs(canvas: &mut Canvas<'_>) {
     let used = hints
         .last()
         .map_or(0, |last| last.column + last.width() + 1);
-    let mut right = clock(app);
+    let chosen = match app.engine {
+        EngineChoice::Auto => Vec::new(),
+        engine => vec![Span::styled(
+            engine.name(),
+            app.ui.theme.style(Role::Notice),
+        )],
+    };
+    let mut right = chosen.clone();
+    right.push(Span::raw("  "));
+    right.extend(clock(app));
     right.push(Span::raw(" "));
-    let right = Line::from(right);
-    if used + right.width() < canvas.width() {
-        canvas.put_right(0, &right);
+    // an engine that was chosen holds until it is chosen otherwise: of the two it is told
+    for right in [right, chosen].map(Line::from) {
+        if used + right.width() < canvas.width() {
+            canvas.put_right(0, &right);
+            break;
+        }
     }
     put_hints(canvas, hints);
 }

@@ -35,6 +35,17 @@ fn a_key_chooses_where_new_runs_run_and_the_header_tells() {
     assert_eq!(app.engine, EngineChoice::Auto);
 }
 
+#[test]
+fn where_there_is_no_header_the_bar_of_tabs_tells_the_engine() {
+    let mut app = app(80, 24);
+    let bar = |app: &App| screen(app).lines().next().unwrap().to_owned();
+    assert!(!bar(&app).contains("docker"), "{}", bar(&app));
+    for engine in ["docker", "local"] {
+        press(&mut app, "Z");
+        assert!(bar(&app).trim_end().ends_with(engine), "{}", bar(&app));
+    }
+}
+
 fn fault(app: &mut App, engine: Option<EngineKind>) {
     let shown = app.target.run.clone().unwrap();
     let run: &mut RunSummary = app.runs.iter_mut().find(|run| run.id == shown).unwrap();

@@ -294,6 +294,9 @@ pub fn rebuild(app: &mut App) {
     let before: HashMap<(Suite, &CaseId), Outcome> = (before.iter())
         .flat_map(|cases| cases.iter().map(|c| ((c.suite, &c.id), c.outcome)))
         .collect();
+    let graded = run.state.grade.iter().flat_map(|grade| &grade.cases);
+    let graded: HashMap<(Suite, &CaseId), &GradedCase> =
+        graded.map(|c| ((c.suite, &c.id), c)).collect();
     for suite in Suite::ALL {
         let gold = run.state.suite(Subject::Gold, suite);
         let this = run.state.suite(subject, suite);
@@ -318,10 +321,7 @@ pub fn rebuild(app: &mut App) {
             }
             let result = run.result(subject, suite, id);
             let gold_result = run.result(Subject::Gold, suite, id);
-            let graded = || {
-                let grade = run.state.grade.as_ref()?;
-                grade.cases.iter().find(|c| c.suite == suite && c.id == *id)
-            };
+            let graded = || graded.get(&(suite, id)).copied();
             let gold_mark = match gold_result {
                 Some(result) => Mark::Done(result.outcome),
                 None => match mark(gold, &in_gold, id) {
