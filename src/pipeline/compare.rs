@@ -1,8 +1,9 @@
 //! Solutions of a task beside each other: which files differ, and what stands in them.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use git2::Oid;
 
@@ -16,7 +17,40 @@ use crate::workspace::FileStat;
 pub struct Comparer {
     home: Home,
     /// By the task's folder.
-    open: Mutex<HashMap<PathBuf, Arc<Trees>>>,
+    open: Mutex<HashMap<PathBuf, Arc<Opened>>>,
+}
+
+struct Opened {
+    trees: Trees,
+    /// What patches made of base, by their file and how that stood: one of megabytes is applied once,
+    /// not for every file that is looked at.
+    made: Mutex<HashMap<PathBuf, (Standing, Oid)>>,
+}
+
+/// Modification time, size and inode.
+type Standing = (i64, i64, u64, u64);
+
+fn standing(file: &Path) -> Option<Standing> {
+    let m = std::fs::metadata(file).ok()?;
+    Some((m.mtime(), m.mtime_nsec(), m.size(), m.ino()))
+}
+
+impl Opened {
+    fn tree_of(&self, home: &Home, task: &Task, source: &Source) -> Result<Oid, String> {
+        let file = patch_file(home, task, source);
+        let now = file.as_ref().and_then(|file| Some((file, standing(file)?)));
+        let Some((file, now)) = now else {
+            return tree_of(home, &self.trees, task, source);
+        };
+        if let Some((then, tree)) = lock(&self.made).get(file)
+            && *then == now
+        {
+            return Ok(*tree);
+        }
+        let tree = tree_of(home, &self.trees, task, source)?;
+        lock(&self.made).insert(file.clone(), (now, tree));
+        Ok(tree)
+    }
 }
 
 fn words(stop: Stop) -> String {
@@ -36,20 +70,19 @@ impl Comparer {
 
     /// Forgets what was opened: tasks changed on disk.
     pub fn forget(&self) {
-        self.lock().clear();
+        lock(&self.open).clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<Trees>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn trees(&self, task: &Task) -> Result<Arc<Trees>, String> {
-        if let Some(trees) = self.lock().get(&task.dir) {
-            return Ok(Arc::clone(trees));
+    fn opened(&self, task: &Task) -> Result<Arc<Opened>, String> {
+        if let Some(opened) = lock(&self.open).get(&task.dir) {
+            return Ok(Arc::clone(opened));
         }
-        let trees = Arc::new(Trees::open(&self.home, task).map_err(words)?);
-        self.lock().insert(task.dir.clone(), Arc::clone(&trees));
-        Ok(trees)
+        let opened = Arc::new(Opened {
+            trees: Trees::open(&self.home, task).map_err(words)?,
+            made: Mutex::default(),
+        });
+        lock(&self.open).insert(task.dir.clone(), Arc::clone(&opened));
+        Ok(opened)
     }
 
     /// The files that differ between two solutions, by path.
@@ -59,10 +92,10 @@ impl Comparer {
         left: &Source,
         right: &Source,
     ) -> Result<Vec<FileStat>, String> {
-        let trees = self.trees(task)?;
-        let left = tree_of(&self.home, &trees, task, left)?;
-        let right = tree_of(&self.home, &trees, task, right)?;
-        let diff = trees.snapshot.diff_trees(left, right);
+        let opened = self.opened(task)?;
+        let left = opened.tree_of(&self.home, task, left)?;
+        let right = opened.tree_of(&self.home, task, right)?;
+        let diff = opened.trees.snapshot.diff_trees(left, right);
         diff.map(|diff| diff.files).map_err(|e| e.to_string())
     }
 
@@ -73,9 +106,13 @@ impl Comparer {
         source: &Source,
         path: &[u8],
     ) -> Result<Option<Vec<u8>>, String> {
-        let trees = self.trees(task)?;
-        let tree = tree_of(&self.home, &trees, task, source)?;
-        trees.snapshot.file(tree, path).map_err(|e| e.to_string())
+        let opened = self.opened(task)?;
+        let tree = opened.tree_of(&self.home, task, source)?;
+        opened
+            .trees
+            .snapshot
+            .file(tree, path)
+            .map_err(|e| e.to_string())
     }
 
     /// Files of a solution's tree; `None`: not there.
@@ -85,9 +122,9 @@ impl Comparer {
         source: &Source,
         paths: &[String],
     ) -> Result<Vec<Option<Vec<u8>>>, String> {
-        let trees = self.trees(task)?;
-        let tree = tree_of(&self.home, &trees, task, source)?;
-        let file = |path: &String| trees.snapshot.file(tree, path.as_bytes());
+        let opened = self.opened(task)?;
+        let tree = opened.tree_of(&self.home, task, source)?;
+        let file = |path: &String| opened.trees.snapshot.file(tree, path.as_bytes());
         let files: Result<Vec<_>, _> = paths.iter().map(file).collect();
         files.map_err(|e| e.to_string())
     }
@@ -115,8 +152,22 @@ impl Comparer {
                 Err(e) => Err(format!("{path}: {e}")),
             };
         }
-        let trees = self.trees(task)?;
-        trees.test_file(path)
+        let opened = self.opened(task)?;
+        opened.trees.test_file(path)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a source's patch stands; none has base, gold, and a submission that left none.
+fn patch_file(home: &Home, task: &Task, source: &Source) -> Option<PathBuf> {
+    match source {
+        Source::Base | Source::Gold => None,
+        Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
+        Source::Patch { file } => Some(file.clone()),
+        Source::Agent { run, .. } => Some(home.run(run).patch_path()),
     }
 }
 
@@ -127,13 +178,12 @@ pub(super) fn tree_of(
     task: &Task,
     source: &Source,
 ) -> Result<Oid, String> {
-    let file = match source {
+    match source {
         Source::Base => return Ok(trees.base),
         Source::Gold => return Ok(trees.gold),
-        Source::Submission { name } => task.submission(name).and_then(Submission::patch_path),
-        Source::Patch { file } => Some(file.clone()),
-        Source::Agent { run, .. } => Some(home.run(run).patch_path()),
-    };
+        _ => {}
+    }
+    let file = patch_file(home, task, source);
     let patch = match file {
         None => Patch::Missing,
         Some(file) => Patch::read(&file).map_err(words)?,

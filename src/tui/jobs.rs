@@ -1,10 +1,5 @@
 //! Effects carried out: on the blocking pool, their answers as messages.
-//!
-//! Requests fall into lanes. A lane runs one at a time and keeps at most one waiting: a newer
-//! one takes its place, because only the newest selection matters. What must not be lost (a
-//! grade, a cancel) has no lane and runs at once.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,6 +10,7 @@ use crate::domain::{CaseId, RunId, Source, Suite};
 use super::backend::{Answer, Backend, FilePair, LogKey};
 use super::effect::{Effect, LogWish};
 use super::highlight::highlight;
+use super::lanes::{LaneId, Lanes};
 use super::msg::{Excerpt, LogDelta, Msg};
 use super::panes::diff::state::DiffFile;
 use super::panes::{cell, diff};
@@ -24,50 +20,6 @@ use super::reading::{Reading, read_on};
 const AROUND: u32 = 3;
 /// Source lines of a function at most.
 const FUNCTION: u32 = 60;
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Lane {
-    Tasks,
-    Runs,
-    Standings,
-    Run(RunId),
-    Journal(RunId),
-    Changes,
-    File,
-    Detail,
-    Excerpt,
-    Outcomes,
-    Agents,
-    Acceptance,
-    CellDetail,
-    Source,
-    AgentLog,
-    Outputs,
-    Log,
-}
-
-fn lane(effect: &Effect) -> Option<Lane> {
-    Some(match effect {
-        Effect::LoadTasks => Lane::Tasks,
-        Effect::LoadRuns => Lane::Runs,
-        Effect::LoadStandings => Lane::Standings,
-        Effect::LoadRun(run) => Lane::Run(run.clone()),
-        Effect::LoadJournal { run, .. } => Lane::Journal(run.clone()),
-        Effect::LoadChanges(_) => Lane::Changes,
-        Effect::LoadFile { .. } | Effect::ShowPart { .. } => Lane::File,
-        Effect::LoadDetail { .. } => Lane::Detail,
-        Effect::LoadExcerpt { .. } => Lane::Excerpt,
-        Effect::LoadOutcomes(_) => Lane::Outcomes,
-        Effect::LoadAgents(_) => Lane::Agents,
-        Effect::LoadAcceptance { .. } => Lane::Acceptance,
-        Effect::LoadCellDetail { .. } => Lane::CellDetail,
-        Effect::LoadSource { .. } => Lane::Source,
-        Effect::FindAgentLog(_) => Lane::AgentLog,
-        Effect::LoadOutputs(_) => Lane::Outputs,
-        Effect::ReadLog(_) => Lane::Log,
-        _ => return None,
-    })
-}
 
 /// What a worker thread needs.
 #[derive(Clone)]
@@ -79,15 +31,10 @@ struct Shared {
 pub struct Jobs {
     shared: Shared,
     answers: mpsc::UnboundedSender<(Option<LaneId>, Msg)>,
-    /// Lanes with a request under way, and the one that waits.
-    busy: HashMap<Lane, Option<Effect>>,
+    lanes: Lanes,
     /// Tickets of the files whose colours are still wanted: the diff's, a cell's.
     newest: [Arc<AtomicU64>; 2],
 }
-
-/// Names the lane that a finished request leaves free.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaneId(Lane);
 
 pub type Answers = mpsc::UnboundedReceiver<(Option<LaneId>, Msg)>;
 
@@ -100,7 +47,7 @@ impl Jobs {
                 reading: Arc::default(),
             },
             answers,
-            busy: HashMap::new(),
+            lanes: Lanes::default(),
             newest: Default::default(),
         };
         (jobs, receiver)
@@ -124,14 +71,9 @@ impl Jobs {
             });
             return;
         }
-        let lane = lane(&effect);
-        if let Some(lane) = &lane {
-            if let Some(waiting) = self.busy.get_mut(lane) {
-                *waiting = Some(effect);
-                return;
-            }
-            self.busy.insert(lane.clone(), None);
-        }
+        let Some((lane, effect)) = self.lanes.enter(effect) else {
+            return;
+        };
         let shared = self.shared.clone();
         let answers = self.answers.clone();
         tokio::task::spawn_blocking(move || {
@@ -140,15 +82,13 @@ impl Jobs {
             let msg = std::panic::catch_unwind(job)
                 .unwrap_or_else(|_| Msg::Toast("a job of the workbench failed".into()));
             // the receiver is gone when the workbench ends: nobody waits then
-            let _ = answers.send((lane.map(LaneId), msg));
+            let _ = answers.send((lane, msg));
         });
     }
 
     /// A request of this lane ended: the one that waited begins.
     pub fn ended(&mut self, lane: Option<LaneId>) {
-        if let Some(LaneId(lane)) = lane
-            && let Some(Some(waiting)) = self.busy.remove(&lane)
-        {
+        if let Some(waiting) = lane.and_then(|lane| self.lanes.leave(lane)) {
             self.start(waiting);
         }
     }

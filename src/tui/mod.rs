@@ -16,7 +16,7 @@
 //! - [`text`], [`ansi`] untrusted text made safe
 //! - [`moment`] the time cursor that ties log, cases and GPUs
 //! - [`highlight`] syntax colours on a worker thread
-//! - [`jobs`] effects on the blocking pool: the newest request of a kind replaces a waiting one
+//! - [`jobs`] effects on the blocking pool; `lanes`: the newest request of a kind replaces a waiting one
 //! - [`reading`] the shown log read on: entries, arrival times, figures
 //! - [`term`] entering and leaving the terminal, signals, hang-ups, the mouse, the clipboard
 
@@ -35,6 +35,7 @@ pub mod hints;
 pub mod input;
 pub mod jobs;
 pub mod keymap;
+mod lanes;
 pub mod layout;
 pub mod moment;
 pub mod msg;

@@ -38,7 +38,8 @@ pub fn take(app: &mut App, msg: Msg) {
         }
         Msg::File(comparison, key, answer) => {
             let shown = app.diff.entry().is_some_and(|entry| entry.key() == key);
-            if app.diff.comparison.as_ref() != Some(&comparison) || !shown {
+            let as_asked = (answer.as_ref()).map_or(true, |file| file.options == app.diff.options);
+            if app.diff.comparison.as_ref() != Some(&comparison) || !shown || !as_asked {
                 return;
             }
             app.diff.loading = false;
