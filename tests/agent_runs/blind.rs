@@ -58,7 +58,7 @@ fn working(engine: &str, mark: &str) -> (PathBuf, i32) {
     let name = format!("blinded-{mark}-{engine}");
     let script = format!("echo '# work' >> calc.py; sleep {mark}");
     scripted(&name, &script);
-    let (_, run) = at_work(&name, engine, &["--limit", "20s"]);
+    let (_, run) = at_work(&name, engine, &["--limit", "10s"]);
     let mut first = None;
     until("the agent sleeps", || {
         first = process_1_of(&format!("sleep {mark}"));
