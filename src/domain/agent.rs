@@ -221,6 +221,10 @@ impl AgentEnd {
 /// The kind of a [`CaptureNote`] that changes the badges.
 pub const HOSTED_SEARCH: &str = "hosted-search";
 
+/// The kind of a [`CaptureNote`] on an agent that did not end of its own will: its service or its
+/// harness failed it. What it left is graded, and a score says of how many runs that holds.
+pub const ENDED_IN_ERROR: &str = "ended-in-error";
+
 /// Something of the work tree that is no part of the patch, or is told beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureNote {
@@ -229,7 +233,8 @@ pub struct CaptureNote {
     /// `large` (beyond what a patch here holds), `outward-link` (a symlink that leads out of the tree;
     /// `detail` has its target), `odd` (a socket, a pipe, a device, a name that no tree may hold); all
     /// these are no part of the patch. Told beside it: `nested-repository`, `stash`, `commits`; of
-    /// the log, [`HOSTED_SEARCH`] (the model's host searched the web, past the list of hosts).
+    /// the log, [`HOSTED_SEARCH`] (the model's host searched the web, past the list of hosts) and
+    /// [`ENDED_IN_ERROR`] (`detail`: its last error).
     pub kind: String,
     pub detail: String,
 }

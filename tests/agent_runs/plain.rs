@@ -11,6 +11,7 @@ on_both_engines!(
     a_secret_is_passed_and_written_nowhere,
     only_named_hosts_are_reached,
     a_search_by_the_models_host_is_told,
+    a_run_whose_model_failed_counts_and_the_score_says_so,
     an_agent_that_ends_our_relay_hides_nothing,
 );
 
@@ -203,6 +204,50 @@ fn a_search_by_the_models_host_is_told(engine: &str) {
     assert!(ran.badges().contains(&"could-read-upstream"));
     let notes = ran.events("captured")[0]["notes"].to_string();
     assert!(notes.contains("hosted-search"), "{notes}");
+}
+
+/// Nobody can tell from outside whether the service failed or an agent let it: it is no fault, and a
+/// paper can count such runs.
+fn a_run_whose_model_failed_counts_and_the_score_says_so(engine: &str) {
+    let log = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"turn.failed","error":{"message":"stream disconnected: 503 \u001b[31m"}}"#,
+    ];
+    let name = format!("disconnected-{engine}");
+    let script = toml_text(&format!("cat <<'END'\n{}\nEND\nexit 1\n", log.join("\n")));
+    adapter(
+        &name,
+        &format!(
+            "format = \"codex\"\ncommand = [\"/bin/sh\", \"-c\", {script}]\n[network]\nmode = \"none\"\n"
+        ),
+    );
+    let ran = run(SMALL, &name, &["--engine", engine]);
+    assert_eq!(ran.verdict(), "failed");
+    let of = ran.run.file_name().unwrap().to_str().unwrap();
+    let score = |args: &[&str]| {
+        let output = infradev(&home(), &small_tasks())
+            .args(["score", of])
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let document: serde_json::Value = serde_json::from_str(&score(&["--json"])).unwrap();
+    assert_eq!(document["runs"]["counted"], 1);
+    let told = document["scored"][0]["ended_in_error"].as_str().unwrap();
+    assert!(told.starts_with("stream disconnected: 503"), "{told}");
+    assert!(!told.contains('\u{1b}'), "{told:?}");
+    let words = score(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("1 counted though the agent ended in an error"),
+        "{words}"
+    );
+    assert!(
+        words.contains("agent ended in an error, counted: "),
+        "{words}"
+    );
 }
 
 fn an_agent_that_ends_our_relay_hides_nothing(engine: &str) {

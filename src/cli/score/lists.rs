@@ -42,6 +42,14 @@ pub(super) fn apart(score: &Score) -> Vec<String> {
             lists.push(format!("suspect, cleared: {run} {task}, by {by}{note}"));
         }
     }
+    for run in &score.scored {
+        if let Some(error) = &run.ended_in_error {
+            let (run, task) = (&run.run, &run.task);
+            lists.push(format!(
+                "agent ended in an error, counted: {run} {task}: {error}"
+            ));
+        }
+    }
     for (at, c) in score.configurations.iter().enumerate() {
         for fault in &c.faults {
             lists.push(format!(

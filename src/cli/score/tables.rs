@@ -88,6 +88,12 @@ fn head(score: &Score) -> Vec<String> {
         if !c.unknown.is_empty() && all.runs > 1 {
             words += "; runs that differ in what is unknown stand together here";
         }
+        let failed = score.scored.iter();
+        let failed = failed.filter(|run| run.configuration == at && run.ended_in_error.is_some());
+        let failed = failed.count();
+        if failed > 0 {
+            words += &format!("; {failed} counted though the agent ended in an error");
+        }
         if !c.versions.is_empty() {
             let versions: Vec<&str> = c.versions.iter().map(String::as_str).collect();
             words += "; harness ";

@@ -83,6 +83,10 @@ pub struct Counted {
     /// Who looked at a suspect run and cleared it: it counts as clear. The badge stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleared: Option<Review>,
+    /// The agent's last error, where its log ends in one: its service or its harness failed it. It
+    /// counts as any other; untrusted text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_in_error: Option<String>,
 }
 
 impl Counted {

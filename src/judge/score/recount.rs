@@ -71,6 +71,7 @@ pub fn recount(seen: &Evidence<'_>) -> Result<Counted, (LeftOut, String)> {
         joint,
         resolved_pooled: !void && !refused && joint.passed >= joint.gold_passed,
         cleared: None,
+        ended_in_error: None,
     };
     match differences(&counted, &counts, grade) {
         None => Ok(counted),

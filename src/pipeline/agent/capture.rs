@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::agent::trace::{hosted_searches, read};
-use crate::domain::agent::HOSTED_SEARCH;
+use crate::agent::trace::{End, Entry, Kind, hosted_searches, read};
+use crate::domain::agent::{ENDED_IN_ERROR, HOSTED_SEARCH};
 use crate::domain::agent_state::Captured;
 use crate::domain::event::PatchedFile;
 use crate::domain::run_state::RunState;
@@ -27,7 +27,9 @@ const LONGEST_NAME: usize = 200;
 pub(super) async fn capture(ground: &Ground, tree: &Path, recorder: &Recorder) -> Result<(), Stop> {
     let mut made = make(ground, tree).await?;
     made.notes.extend(searches(ground)?);
-    if let Some(named) = named(ground)? {
+    let (named, ended) = told(ground)?;
+    made.notes.extend(ended);
+    if let Some(named) = named {
         recorder.record(named);
     }
     let sha256 = hex(&Sha256::digest(&made.patch));
@@ -65,23 +67,39 @@ fn searches(ground: &Ground) -> Result<Option<CaptureNote>, Stop> {
     }))
 }
 
-/// The model and the version that the agent's log names, where it names any.
-fn named(ground: &Ground) -> Result<Option<Event>, Stop> {
+/// What the agent's log tells: the model and the version, where it names any, and that it ends in an
+/// error.
+fn told(ground: &Ground) -> Result<(Option<Event>, Option<CaptureNote>), Stop> {
     let Some(agent) = ground.run.state()?.agent else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let Ok(log) = std::fs::File::open(ground.run.agent_log_path()) else {
-        return Ok(None);
+        return Ok((None, None));
+    };
+    let mut last = String::new();
+    let mut hear = |_, entry: Entry| {
+        if let Kind::Error { text } = entry.kind {
+            last = text;
+        }
     };
     // a log that cannot be read to its end names nothing, and is no fault
-    let facts = read(log, agent.format, &mut |_, _| {}).unwrap_or_default();
+    let facts = read(log, agent.format, &mut hear).unwrap_or_default();
+    let ended = (facts.end == Some(End::Error)).then(|| CaptureNote {
+        path: "agent.log".into(),
+        kind: ENDED_IN_ERROR.into(),
+        detail: last
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .take(LONGEST_NAME)
+            .collect(),
+    });
     let short = |name: Option<String>| {
         let name: String = name?.chars().filter(|c| !c.is_control()).collect();
         Some(name.chars().take(LONGEST_NAME).collect::<String>())
     };
     let (model, version) = (short(facts.model), short(facts.version));
     let any = model.is_some() || version.is_some();
-    Ok(any.then_some(Event::AgentNamed { model, version }))
+    Ok((any.then_some(Event::AgentNamed { model, version }), ended))
 }
 
 /// After a fault: what is there is kept beside, and said.

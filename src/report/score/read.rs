@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::made_by::made_by;
 use super::tasks::TaskFolders;
+use crate::domain::agent::ENDED_IN_ERROR;
 use crate::domain::agent_state::Captured;
 use crate::domain::run_state::RunState;
 use crate::domain::{
@@ -210,6 +211,9 @@ impl Reader {
         if counted.suspect() {
             counted.cleared = review_of(run);
         }
+        let notes = state.captured.iter().flat_map(|captured| &captured.notes);
+        let mut ended = notes.filter(|note| note.kind == ENDED_IN_ERROR);
+        counted.ended_in_error = ended.next().map(|note| note.detail.clone());
         Ok(Standing::Counted(Box::new(counted)))
     }
 
