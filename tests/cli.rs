@@ -142,6 +142,29 @@ fn a_tasks_need_of_gpus_is_listed_beside_what_is_here() {
 }
 
 #[test]
+fn a_probe_that_no_must_fail_twin_guards_is_named() {
+    let tiny = Tiny::plain();
+    let probe = tiny.dir().join("probes/test_probe.py");
+    let text = fs::read_to_string(&probe).unwrap();
+    fs::write(
+        &probe,
+        format!("{text}\ndef check_it():\n    pass\n\ntest_made = check_it\n"),
+    )
+    .unwrap();
+    let named = |name: &str| tiny.check_with(|t| t.replace("::test_negative", name));
+    // assigned and not defined: it has one
+    assert_eq!(named("::test_made"), (0, vec![]));
+    let (code, problems) = named("::check_it");
+    assert_eq!((code, problems.len()), (0, 1), "{problems:?}");
+    assert_eq!(problems[0]["severity"], "warning");
+    let message = problems[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("check_it") && message.contains("no must-fail twin"),
+        "{message}"
+    );
+}
+
+#[test]
 fn bad_task_files_are_named_with_line_and_mend() {
     let tiny = Tiny::plain();
     let one = |change: &dyn Fn(String) -> String, what: &str, line: u64| {

@@ -7,6 +7,7 @@ use super::locate::Step;
 use super::problem::Severity;
 use crate::domain::task::stays_inside;
 use crate::domain::{CaseId, Task};
+use crate::python::{has_twin, twin};
 
 use Step::{Index, Key};
 
@@ -130,11 +131,26 @@ fn check_probe(c: &mut Checker<'_>, task: &Task, at: &[Step<'_>], probe: &str) {
         rest.and_then(|r| r.trim_start().strip_prefix(name))
             .is_some_and(|r| r.trim_start().starts_with('('))
     });
-    if !defined {
+    let twin = twin(&source, "");
+    let qualified = probe.split("::").skip(1).collect::<Vec<_>>().join(".");
+    let twinned = twin.as_ref().ok().map(|t| &t.functions);
+    if !defined && !twinned.is_some_and(|known| known.contains(&qualified)) {
         c.error(
             at,
             format!("no probe function {probe:?}"),
             "correct the name, or write the probe",
         );
+        return;
     }
+    let why = match &twin {
+        Ok(twin) if has_twin(&qualified, |n| twin.functions.iter().any(|f| f == n)) => return,
+        Ok(_) => "its name is none of a test's (`test…`)".to_owned(),
+        Err(e) => format!("its file is not read: {e}"),
+    };
+    c.add(
+        Severity::Warning,
+        at,
+        format!("probe {probe:?} has no must-fail twin: {why}"),
+        "write it as a function or method test…, so that a runner that is patched for it is seen",
+    );
 }

@@ -34,6 +34,7 @@ pub fn run(context: &Context, args: &TaskArgs) -> Result<Exit, Failure> {
         gold: &versions.gold()?,
         official: &versions.suite(&task, Suite::Official)?,
         probes: &versions.suite(&task, Suite::Probes)?,
+        base_tests: &versions.base_tests(&task)?,
     });
     let ok = findings.is_empty();
     if args.json {

@@ -33,4 +33,4 @@ pub use code::code;
 pub use edits::{EditError, apply};
 pub use files::{Files, changed_python, is_python};
 pub use symbols::{Function, Module, ParseError};
-pub use twins::{Twin, twin};
+pub use twins::{Twin, has_twin, twin};

@@ -64,7 +64,7 @@ fn honest_cases_fail_and_a_made_up_pass_is_seen() {
 }
 
 #[test]
-fn official_cases_are_sampled_and_unknown_functions_left_out() {
+fn official_cases_are_sampled() {
     let many = "import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): pass\n";
     let base = "class Base:\n    def test_inherited(self): pass\n";
     let child = "from base import Base\nclass TestChild(Base): pass\n";
@@ -76,6 +76,40 @@ fn official_cases_are_sampled_and_unknown_functions_left_out() {
     .ranks(2);
     let ran = twins(&mut house, Some(7));
     assert_eq!((ran.run, ran.passed), (24, vec![]));
+}
+
+/// What pytest runs and no `def` of the file makes.
+const MADE: &str = r#"
+import unittest
+import pytest
+from base import Base, made as test_shared
+
+def _make(n):
+    @pytest.mark.parametrize("v", [1, 2])
+    def made(v, tmp_path):
+        assert v + n
+    return made
+
+test_made = _make(3)
+test_word = lambda: None
+
+class TestChild(Base):
+    pass
+
+class TestLocal:
+    test_m = lambda self: None
+
+class TestRun(unittest.TestCase):
+    def runTest(self):
+        pass
+"#;
+
+#[test]
+fn inherited_made_and_imported_tests_fail_too() {
+    let base = "class Base:\n    def test_inherited(self): pass\n    @staticmethod\n    def test_static(): pass\ndef made(): pass\n";
+    let mut house = House::new(&[("test_m.py", MADE), ("./base.py", base)]);
+    let ran = twins(&mut house, None);
+    assert_eq!((ran.run, ran.passed), (8, vec![]));
 }
 
 /// Python's own parser takes the twin of each of the house's own tests.

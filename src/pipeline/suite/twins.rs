@@ -12,12 +12,13 @@ use super::files::io;
 use super::run::run_suite;
 use super::spec::{Sandboxes, SuiteError, SuiteRun};
 use crate::domain::{CaseId, Outcome};
-use crate::python::twin;
+use crate::python::{has_twin, twin};
 
 /// Official cases that are sampled.
 pub const SAMPLE: usize = 24;
 
-/// A test function that raises in the twins: the file as it stands in ids, and the qualified name.
+/// A test function that raises in the twins: the file as it stands in ids, and the qualified name,
+/// as in [`Twin::functions`](crate::python::Twin).
 pub type TwinFunction = (String, String);
 
 /// What became of the twins.
@@ -99,7 +100,8 @@ pub async fn run_twins(
         .into_iter()
         .flatten()
         .filter(|id| {
-            function_of(id).is_some_and(|(file, name)| raising.contains(&(file, name.as_str())))
+            let known = |file, name: &str| has_twin(name, |n| raising.contains(&(file, n)));
+            function_of(id).is_some_and(|(file, name)| known(file, &name))
         })
         .cloned()
         .collect();

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::Node;
 
-use crate::python::symbols::{Module, children};
+use super::lists::{
+    ARRAYS, MEASURING, NUMERICAL_CALLS, RESOURCE, SETTING, STRUCTURE, TOLERANCE, TRANSPARENT,
+};
+use super::names::Reading;
+use crate::python::symbols::children;
 
 /// The first is the rarest and says most: where several fit, it wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -45,110 +49,106 @@ impl Class {
 /// A class and the reason in a few words.
 pub(super) type Verdict = (Class, String);
 
-const RESOURCE: &[&str] = &[
-    "bytes",
-    "nbytes",
-    "memory",
-    "peak",
-    "entries",
-    "payload",
-    "payloads",
-    "collectives",
-    "allocated",
-    "allocations",
-    "footprint",
-    "rss",
-    "elapsed",
-    "duration",
-    "latency",
-    "throughput",
-    "bandwidth",
-    "flops",
-    "traffic",
-    "spent",
-];
-
-const NUMERICAL_CALLS: &[&str] = &[
-    "allclose",
-    "isclose",
-    "approx",
-    "assert_close",
-    "assert_allclose",
-    "assert_array_equal",
-    "assert_array_almost_equal",
-    "assert_array_less",
-    "assert_almost_equal",
-    "assert_array_max_ulp",
-    "assertAlmostEqual",
-    "assertNotAlmostEqual",
-    "array_equal",
-    "array_equiv",
-    "assert_equal_tensors",
-];
-
-const TOLERANCE: &[&str] = &[
-    "atol",
-    "rtol",
-    "tol",
-    "tolerance",
-    "eps",
-    "epsilon",
-    "ulp",
-    "ulps",
-];
-
-const STRUCTURE: &[&str] = &[
-    "shape",
-    "shapes",
-    "dtype",
-    "dtypes",
-    "ndim",
-    "numel",
-    "stride",
-    "strides",
-    "device",
-    "isinstance",
-    "issubclass",
-    "hasattr",
-    "callable",
-    "len",
-    "keys",
-    "contiguous",
-    "type",
-    "layout",
-    "signature",
-    "contiguous",
-    "names",
-    "mro",
-    "annotations",
-];
-
 /// Whether a called name compares numbers, whatever its arguments.
 pub(super) fn numerical_call(callee: &str) -> bool {
     let last = callee.rsplit('.').next().unwrap_or(callee);
+    let of_testing =
+        callee.contains("testing.assert") && !error_call(callee) && last != "assert_string_equal";
     NUMERICAL_CALLS.contains(&last)
         || callee == "torch.equal"
-        || callee.contains("testing.assert")
+        || of_testing
         || callee == "assert_equal"
+}
+
+/// Whether a called name of a library asks for an error or a warning.
+pub(super) fn error_call(callee: &str) -> bool {
+    let last = callee.rsplit('.').next().unwrap_or(callee);
+    ["assert_raises", "assert_raises_regex", "assert_warns"].contains(&last)
 }
 
 /// The class of an expression that must hold; none: nothing in it says more than that something
 /// is compared.
-pub(super) fn of_expression(module: &Module<'_>, node: Node<'_>) -> Option<Verdict> {
-    let mut seen = Seen::default();
-    seen.look(module, node);
+pub(super) fn of_expression(read: &Reading<'_>, node: Node<'_>) -> Option<Verdict> {
+    looked(read, node, false)
+}
+
+/// As [`of_expression`], of something that is held against a bound or a number elsewhere.
+pub(super) fn of_value(read: &Reading<'_>, node: Node<'_>) -> Option<Verdict> {
+    looked(read, node, true)
+}
+
+fn looked(read: &Reading<'_>, root: Node<'_>, weighed: bool) -> Option<Verdict> {
+    let mut seen = Seen {
+        read,
+        root,
+        resource: None,
+        numerical: None,
+        structural: None,
+    };
+    seen.look(root, weighed);
     seen.verdict()
 }
 
+/// Whether something is held against a bound or a number: a name alone measures nothing.
+pub(super) fn weighs(read: &Reading<'_>, comparison: Node<'_>) -> bool {
+    let parts = children(comparison);
+    let has = |list: &[&str]| parts.iter().any(|p| list.contains(&p.kind()));
+    if has(&["<", "<=", ">", ">="]) {
+        return true;
+    }
+    let operands: Vec<&Node<'_>> = parts.iter().filter(|p| p.is_named()).collect();
+    has(&["==", "!="]) && amounts(read, &operands)
+}
+
+/// Whether one of the operands is a number or computed from some, or two are amounts.
+pub(super) fn amounts(read: &Reading<'_>, operands: &[&Node<'_>]) -> bool {
+    let number = |n: &Node<'_>| {
+        let mut stack = vec![*n];
+        while let Some(node) = stack.pop() {
+            match node.kind() {
+                "integer" | "float" => return true,
+                "binary_operator" | "unary_operator" | "parenthesized_expression" => {
+                    stack.extend(children(node));
+                }
+                _ => {}
+            }
+        }
+        n.kind() == "binary_operator"
+    };
+    operands.iter().any(|n| number(n))
+        || operands.iter().filter(|n| is_amount(read, ***n)).count() > 1
+}
+
+/// Whether an operand is an amount of a resource by its name.
+fn is_amount(read: &Reading<'_>, operand: Node<'_>) -> bool {
+    let mut stack = vec![operand];
+    while let Some(node) = stack.pop() {
+        match node.kind() {
+            "comparison_operator" | "lambda" | "string" => continue,
+            "identifier" => {
+                let words = words(read.module.source(node));
+                let hit = words.iter().any(|w| RESOURCE.contains(&w.as_str()));
+                if hit && is_value(read, operand, node) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        stack.extend(children(node));
+    }
+    false
+}
+
 /// What stands in an expression.
-#[derive(Default)]
-struct Seen {
+struct Seen<'r, 't> {
+    read: &'r Reading<'r>,
+    root: Node<'t>,
     resource: Option<String>,
     numerical: Option<String>,
     structural: Option<String>,
 }
 
-impl Seen {
+impl<'t> Seen<'_, 't> {
     fn verdict(self) -> Option<Verdict> {
         let of = |class, why: Option<String>| Some((class, why?));
         of(Class::Resource, self.resource)
@@ -156,9 +156,12 @@ impl Seen {
             .or(of(Class::Structural, self.structural))
     }
 
-    fn look(&mut self, module: &Module<'_>, node: Node<'_>) {
+    /// `weighed`: it is held against a bound or a number.
+    fn look(&mut self, node: Node<'t>, weighed: bool) {
+        let module = self.read.module;
+        let mut weighed = weighed;
         match node.kind() {
-            "identifier" => self.name(module.source(node), is_callee(node)),
+            "identifier" => self.name(node, weighed),
             // what an argument is called says nothing about what is looked at
             "keyword_argument" => {
                 let name = module.field(node, "name");
@@ -168,7 +171,7 @@ impl Seen {
                 if let Some(value) = node.child_by_field_name("value")
                     && value.kind() != "identifier"
                 {
-                    self.look(module, value);
+                    self.look(value, weighed);
                 }
                 return;
             }
@@ -177,49 +180,94 @@ impl Seen {
                 self.numerical
                     .get_or_insert_with(|| format!("compares with {text}"));
             }
-            "call" => {
-                let callee = module.field(node, "function");
-                if numerical_call(callee) {
-                    self.numerical
-                        .get_or_insert_with(|| format!("calls {}", short(callee)));
-                }
-                // (a == b).all()
-                let all = callee.ends_with(").all") || callee.ends_with(").any");
-                if all && callee.contains("==") {
-                    self.numerical
-                        .get_or_insert_with(|| "compares every element".into());
+            "call" => self.call(node, weighed),
+            "comparison_operator" => {
+                weighed = weighs(self.read, node);
+                self.comparison(node);
+                if self.is_setting(node) {
+                    return;
                 }
             }
-            "comparison_operator" => self.comparison(module, node),
             "string" | "lambda" => return,
             _ => {}
         }
         for child in children(node) {
-            self.look(module, child);
+            self.look(child, weighed);
         }
     }
 
-    fn name(&mut self, name: &str, called: bool) {
+    fn call(&mut self, node: Node<'t>, weighed: bool) {
+        let callee = self.read.callee(node);
+        let (object, last) = callee.rsplit_once('.').unwrap_or(("", &callee));
+        if numerical_call(&callee) || last == "equal" && !object.is_empty() {
+            self.numerical
+                .get_or_insert_with(|| format!("calls {}", short(&callee)));
+        }
+        if weighed
+            && (MEASURING.contains(&last) || callee == "time.time")
+            && is_value(self.read, self.root, node)
+        {
+            self.resource
+                .get_or_insert_with(|| format!("calls {}", short(&callee)));
+        }
+        // (a == b).all(), np.all(a == b)
+        let all = last == "all" || last == "any";
+        let arguments = self.read.module.field(node, "arguments");
+        if all
+            && (object.ends_with(')') && object.contains("==")
+                || ARRAYS.contains(&object) && arguments.contains("=="))
+        {
+            self.numerical
+                .get_or_insert_with(|| "compares every element".into());
+        }
+    }
+
+    fn name(&mut self, node: Node<'t>, weighed: bool) {
+        let name = self.read.module.source(node);
         // the constructor, not an amount
-        if called && name == "bytes" {
+        if is_callee(node) && name == "bytes" {
             return;
         }
         let words = words(name);
         let hit = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
-        if hit(RESOURCE) {
+        if hit(RESOURCE) && weighed && is_value(self.read, self.root, node) {
             self.resource
                 .get_or_insert_with(|| format!("looks at `{name}`"));
         }
         if hit(TOLERANCE) {
             numerical(self, name);
         }
-        if hit(STRUCTURE) {
+        let member = is_callee(node) || is_attribute(node);
+        if STRUCTURE.contains(&name) && member
+            || hit(STRUCTURE) && is_value(self.read, self.root, node)
+        {
             self.structural
                 .get_or_insert_with(|| format!("looks at `{name}`"));
         }
     }
 
-    fn comparison(&mut self, module: &Module<'_>, node: Node<'_>) {
+    /// `config.timeout == 0.5`: a number that was set, and is asked for exactly.
+    fn is_setting(&self, comparison: Node<'t>) -> bool {
+        let module = self.read.module;
+        let parts = children(comparison);
+        let [left, operator, right] = parts.as_slice() else {
+            return false;
+        };
+        let plain = |n: &Node<'_>| {
+            let text = module.source(*n);
+            matches!(n.kind(), "identifier" | "attribute")
+                && !text.contains('(')
+                && words(&text.replace('.', "_"))
+                    .iter()
+                    .any(|w| SETTING.contains(&w.as_str()))
+        };
+        let number = |n: &Node<'_>| n.kind() == "float";
+        ["==", "!="].contains(&operator.kind())
+            && (plain(left) && number(right) || number(left) && plain(right))
+    }
+
+    fn comparison(&mut self, node: Node<'t>) {
+        let module = self.read.module;
         let parts = children(node);
         let text = module.source(node);
         let operator = |name: &str| parts.iter().any(|p| p.kind() == name);
@@ -240,9 +288,43 @@ impl Seen {
     }
 }
 
-fn numerical(seen: &mut Seen, name: &str) {
+fn numerical(seen: &mut Seen<'_, '_>, name: &str) {
     seen.numerical
         .get_or_insert_with(|| format!("has a tolerance (`{name}`)"));
+}
+
+/// Whether a name is what the expression gives, or an element or an amount of that: not where
+/// it only leads to something else (`device_map.lookup(3)`), or is an argument.
+fn is_value(read: &Reading<'_>, root: Node<'_>, node: Node<'_>) -> bool {
+    let module = read.module;
+    let mut at = node;
+    while at != root
+        && let Some(parent) = at.parent()
+    {
+        let field = |name: &str| parent.child_by_field_name(name) == Some(at);
+        match parent.kind() {
+            "attribute" if field("object") => {
+                if !TRANSPARENT.contains(&module.field(parent, "attribute")) {
+                    return false;
+                }
+            }
+            "subscript" if !field("value") => return false,
+            "argument_list" if parent != root => {
+                let Some(call) = parent.parent() else {
+                    return false;
+                };
+                let callee = module.field(call, "function");
+                let last = callee.rsplit('.').next().unwrap_or(callee);
+                if !TRANSPARENT.contains(&last) {
+                    return false;
+                }
+            }
+            "comparison_operator" => return true,
+            _ => {}
+        }
+        at = parent;
+    }
+    true
 }
 
 /// Whether an expression bounds something: `<`, `<=`, `>`, `>=`.
@@ -259,6 +341,12 @@ pub(super) fn bounds(node: Node<'_>) -> bool {
 fn is_callee(node: Node<'_>) -> bool {
     node.parent()
         .is_some_and(|p| p.kind() == "call" && p.child_by_field_name("function") == Some(node))
+}
+
+fn is_attribute(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|p| {
+        p.kind() == "attribute" && p.child_by_field_name("attribute") == Some(node)
+    })
 }
 
 fn short(callee: &str) -> &str {

@@ -1,13 +1,16 @@
 //! Finding assertions in tests.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::Node;
 
-use super::class::{Class, Verdict, bounds, numerical_call, of_expression};
+use super::class::{
+    Class, Verdict, amounts, bounds, error_call, numerical_call, of_expression, of_value, weighs,
+};
 use super::helpers::{Helper, Helpers};
+use super::names::{Imports, Reading, imports};
 use super::scope::Scope;
 use crate::python::files::{Files, is_python};
 use crate::python::hollow::Unparsed;
@@ -61,9 +64,18 @@ pub(super) struct Parsed<'a> {
     pub module: Module<'a>,
     /// Names that it imports, as it calls them.
     pub imports: HashSet<String>,
+    /// What they stand for, where that is called otherwise.
+    pub aliases: HashMap<String, String>,
 }
 
 impl Parsed<'_> {
+    pub fn reading(&self) -> Reading<'_> {
+        Reading {
+            module: &self.module,
+            aliases: &self.aliases,
+        }
+    }
+
     /// As pytest and unittest name tests, in a file of tests.
     pub fn is_test(&self, function: &Function) -> bool {
         let file = self.path.rsplit('/').next().unwrap_or(self.path);
@@ -92,11 +104,12 @@ pub fn assertions(files: &Files) -> Assertions {
                 continue;
             }
         };
-        let imports = imports(&module);
+        let Imports { names, aliases } = imports(&module);
         parsed.push(Parsed {
             path,
             module,
-            imports,
+            imports: names,
+            aliases,
         });
     }
     let helpers = Helpers::of(&parsed);
@@ -121,26 +134,6 @@ pub fn assertions(files: &Files) -> Assertions {
         }
     }
     found.helpers = helpers.into_list();
-    found
-}
-
-fn imports(module: &Module<'_>) -> HashSet<String> {
-    let mut found = HashSet::new();
-    let mut stack = vec![module.root()];
-    while let Some(node) = stack.pop() {
-        if matches!(node.kind(), "import_from_statement" | "import_statement") {
-            for child in children(node) {
-                let name = match child.kind() {
-                    "aliased_import" => module.field(child, "alias"),
-                    "dotted_name" => module.source(child),
-                    "wildcard_import" => "*",
-                    _ => continue,
-                };
-                found.insert(name.rsplit('.').next().unwrap_or(name).to_owned());
-            }
-        }
-        stack.extend(children(node));
-    }
     found
 }
 
@@ -226,11 +219,22 @@ fn made(
         form,
         class,
         also: Vec::new(),
-        bounds: form == Form::Assert && bounds(node),
+        bounds: form == Form::Assert && bounds(raised_unless(node).unwrap_or(node)),
         why,
         text: first.chars().take(LONGEST).collect(),
     }
 }
+
+/// What a mock is asked, by how that begins.
+const ASKED: [&str; 7] = [
+    "assert_called",
+    "assert_not_called",
+    "assert_any_call",
+    "assert_has_calls",
+    "assert_awaited",
+    "assert_has_awaits",
+    "assert_any_await",
+];
 
 struct Looking<'a, 't> {
     file: &'a Parsed<'a>,
@@ -246,32 +250,38 @@ impl Looking<'_, '_> {
             let condition = node.named_child(0)?;
             return Some((Form::Assert, self.verdict(condition)));
         }
-        let callee = called(module, node)?;
-        let (object, last) = callee.rsplit_once('.').unwrap_or(("", callee));
+        if let Some(condition) = raised_unless(node) {
+            let raised = node.named_child(0)?;
+            let name = called(module, raised).unwrap_or_else(|| module.source(raised));
+            return (name == "AssertionError").then(|| (Form::Assert, self.verdict(condition)));
+        }
+        let written = called(module, node)?;
+        let callee = self.file.reading().full(written);
+        let (object, last) = callee.rsplit_once('.').unwrap_or(("", &callee));
         let arguments = node.child_by_field_name("arguments")?;
         if ["self", "cls", "testcase"].contains(&object)
             && (last.starts_with("assert") || last == "fail")
         {
             return Some((Form::Unittest, self.unittest(last, arguments)));
         }
-        if numerical_call(callee) && last.starts_with("assert") {
-            let why = format!("calls {callee}");
-            return Some((Form::Library, (Class::Numerical, why)));
+        let library = |class| Some((Form::Library, (class, format!("calls {written}"))));
+        if error_call(&callee) {
+            return library(Class::ErrorPath);
         }
-        if object == "pytest" || self.file.imports.contains(callee) {
+        if numerical_call(&callee) && last.starts_with("assert") {
+            return library(Class::Numerical);
+        }
+        if object == "pytest" || self.file.imports.contains(written) {
             let class = match last {
                 "raises" | "warns" | "deprecated_call" => Class::ErrorPath,
                 "fail" if object == "pytest" && inside(node, "try_statement") => Class::ErrorPath,
                 "fail" if object == "pytest" => Class::Functional,
                 _ => return None,
             };
-            return Some((Form::Library, (class, format!("calls {callee}"))));
+            return library(class);
         }
         // of a mock
-        if last.starts_with("assert_called")
-            || last == "assert_not_called"
-            || last.starts_with("assert_any_call")
-        {
+        if ASKED.iter().any(|a| last.starts_with(a)) {
             let why = format!("asks a mock ({last})");
             return Some((Form::Library, (Class::Functional, why)));
         }
@@ -281,9 +291,8 @@ impl Looking<'_, '_> {
     fn unittest(&self, method: &str, arguments: Node<'_>) -> Verdict {
         let why = format!("calls {method}");
         match method {
-            "assertRaises" | "assertRaisesRegex" | "assertWarns" | "assertWarnsRegex" => {
-                (Class::ErrorPath, why)
-            }
+            "assertRaises" | "assertRaisesRegex" | "assertWarns" | "assertWarnsRegex"
+            | "assertLogs" => (Class::ErrorPath, why),
             "assertAlmostEqual" | "assertNotAlmostEqual" => (Class::Numerical, why),
             "assertIsNone"
             | "assertIsNotNone"
@@ -295,24 +304,39 @@ impl Looking<'_, '_> {
                 (Class::Functional, _) => (Class::Structural, why),
                 verdict => verdict,
             },
-            _ => self.verdict(arguments),
+            _ => {
+                let bound = method.starts_with("assertLess") || method.starts_with("assertGreater");
+                let all = children(arguments);
+                let operands: Vec<&Node<'_>> = all.iter().filter(|n| n.is_named()).collect();
+                let weighed = bound || amounts(&self.file.reading(), &operands);
+                self.weighed(arguments, weighed)
+            }
         }
     }
 
     /// An expression by what stands in it, else by what its names stand for.
     fn verdict(&self, node: Node<'_>) -> Verdict {
-        let module = &self.file.module;
+        self.weighed(node, false)
+    }
+
+    /// `weighed`: as a whole it is held against a bound or a number.
+    fn weighed(&self, node: Node<'_>, weighed: bool) -> Verdict {
         if let Some(error) = self.error_in(node) {
             return (Class::ErrorPath, format!("looks at the error `{error}`"));
         }
-        let own = of_expression(module, node);
+        let read = self.file.reading();
+        let own = if weighed {
+            of_value(&read, node)
+        } else {
+            of_expression(&read, node)
+        };
         if let Some((class, _)) = &own
             && *class != Class::Structural
         {
             return own.unwrap_or((Class::Functional, String::new()));
         }
         let mut best = own;
-        for (name, verdict) in self.behind(node) {
+        for (name, verdict) in self.behind(node, weighed) {
             let Some((class, why)) = verdict else {
                 continue;
             };
@@ -339,29 +363,36 @@ impl Looking<'_, '_> {
     }
 
     /// What the names and the functions of the suite in an expression stand for, one step deep.
-    fn behind(&self, node: Node<'_>) -> Vec<(String, Option<Verdict>)> {
+    fn behind(&self, node: Node<'_>, weighed: bool) -> Vec<(String, Option<Verdict>)> {
         let module = &self.file.module;
+        let read = self.file.reading();
         let mut found = Vec::new();
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
+        let mut stack = vec![(node, weighed)];
+        while let Some((node, weighed)) = stack.pop() {
+            let weighed = match node.kind() {
+                "comparison_operator" => weighs(&read, node),
+                _ => weighed,
+            };
+            // an amount that is held against nothing is not measured
+            let held = |v: &Verdict| weighed || v.0 != Class::Resource;
             if node.kind() == "identifier" {
                 let name = module.source(node);
                 if let Some(value) = self.scope.value(name, node.start_byte()) {
-                    let mut verdict = of_expression(module, value);
+                    let mut verdict = of_value(&read, value);
                     if verdict.is_none()
                         && let Some(callee) = called(module, value)
                     {
                         verdict = self.given_by(callee);
                     }
                     // what shape a value has does not say what is asked of it
-                    let verdict = verdict.filter(|(class, _)| *class != Class::Structural);
+                    let verdict = verdict.filter(|v| v.0 != Class::Structural && held(v));
                     found.push((name.to_owned(), verdict));
                 }
             }
             if let Some(callee) = called(module, node) {
-                found.push((callee.to_owned(), self.given_by(callee)));
+                found.push((callee.to_owned(), self.given_by(callee).filter(held)));
             }
-            stack.extend(children(node));
+            stack.extend(children(node).into_iter().map(|c| (c, weighed)));
         }
         found
     }
@@ -373,7 +404,7 @@ impl Looking<'_, '_> {
         let mut best: Option<Verdict> = None;
         while let Some(node) = stack.pop() {
             if node.kind() == "return_statement"
-                && let Some(verdict) = of_expression(&file.module, node)
+                && let Some(verdict) = of_value(&file.reading(), node)
                 && best.as_ref().is_none_or(|(b, _)| verdict.0 < *b)
             {
                 best = Some(verdict);
@@ -382,6 +413,16 @@ impl Looking<'_, '_> {
         }
         best
     }
+}
+
+/// `if condition: raise …`: the condition.
+fn raised_unless(node: Node<'_>) -> Option<Node<'_>> {
+    let block = (node.kind() == "raise_statement").then(|| node.parent())??;
+    let branch = block.parent()?;
+    let branches = matches!(branch.kind(), "if_statement" | "elif_clause");
+    branch
+        .child_by_field_name("condition")
+        .filter(|_| branches && branch.child_by_field_name("consequence") == Some(block))
 }
 
 fn inside(node: Node<'_>, kind: &str) -> bool {

@@ -6,11 +6,15 @@
 //!   `promised saving unmeasured`
 //! - [`class`]: the rules by which an assertion is classed
 //! - [`scope`]: what names stand for in a test
+//! - [`lists`]: the words that they look for
+//! - [`names`]: what a file calls things that it imports
 //! - [`helpers`]: functions of a suite that assert on behalf of tests
 
 mod class;
 mod find;
 mod helpers;
+mod lists;
+mod names;
 mod scope;
 mod suites;
 

@@ -241,3 +241,98 @@ fn flags_look_at_the_tests_that_came_with_the_change() {
     let found = look(&spec("feature", ""), &probes);
     assert_eq!(found.flags.len(), 1);
 }
+
+/// The class of each assertion of a test's body, by its lines.
+fn classes(imports: &str, body: &str) -> Vec<(String, &'static str)> {
+    let indented: String = body.lines().map(|l| format!("    {l}\n")).collect();
+    let text = format!("{imports}\ndef test_a(self, a, b, limit, model, t0):\n{indented}");
+    let found = assertions(&files(&[("tests/test_a.py", &text)]));
+    assert!(found.unparsed.is_empty(), "{text}");
+    let all = found.assertions.into_iter();
+    all.map(|a| (a.text, a.class.name())).collect()
+}
+
+#[test]
+fn assertions_are_seen_under_other_names_and_in_other_forms() {
+    let imports = "import pytest as pt\nimport numpy as n\nfrom numpy.testing import assert_allclose as close\nfrom numpy import allclose as near\n";
+    let body = "with pt.raises(ValueError):\n    a()\nclose(a, b)\nif not n.allclose(a, b):\n    raise AssertionError\nif a > limit:\n    raise AssertionError(\"much\")\na.assert_has_calls([])\nassert near(a, b)\nif a:\n    raise ValueError\n";
+    let found: Vec<&str> = classes(imports, body).iter().map(|c| c.1).collect();
+    assert_eq!(
+        found,
+        [
+            "error-path",
+            "numerical",
+            "numerical",
+            "functional",
+            "functional",
+            "numerical"
+        ]
+    );
+}
+
+#[test]
+fn each_is_of_the_class_of_what_is_compared() {
+    let imports = "import time\nimport torch\nimport numpy as np\n";
+    for (line, class) in [
+        ("assert np.all(a == b)", "numerical"),
+        ("assert torch.all(a == b)", "numerical"),
+        ("assert all(x == 1 for x in a)", "functional"),
+        ("assert a.equal(b)", "numerical"),
+        ("np.testing.assert_raises(ValueError, a)", "error-path"),
+        ("self.assertLogs()", "error-path"),
+        ("assert time.perf_counter() - t0 < limit", "resource"),
+        ("assert a.element_size() * a.numel() <= limit", "resource"),
+        ("assert model.device_map.lookup(3) == 7", "functional"),
+        ("assert device_map.lookup(3) == 7", "functional"),
+        ("assert a.device == b", "structural"),
+        ("assert a.dtype.kind == 'f'", "structural"),
+        ("assert type(a).__name__ == 'A'", "structural"),
+        ("assert timeout == 0.5", "functional"),
+        ("assert model.config.rate != 0.25", "functional"),
+        ("assert model(1) == 0.5", "numerical"),
+        // a name alone measures nothing
+        ("assert memory", "functional"),
+        ("assert memory == b", "functional"),
+        ("assert memory.load(3) == 7", "functional"),
+        ("assert model.run(memory) == 7", "functional"),
+        ("assert a.cells[peak] == 7", "functional"),
+        ("assert memory <= limit", "resource"),
+        ("assert a.stats.bytes == 64", "resource"),
+        ("assert a.stats.bytes == 4 * b", "resource"),
+        ("assert a.nbytes == b.nbytes", "resource"),
+        ("assert sum(a.sent_bytes) < b", "resource"),
+        ("assert a.entries.sum() < b", "resource"),
+        ("self.assertEqual(memory, b)", "functional"),
+        ("self.assertEqual(a.nbytes, 4)", "resource"),
+        ("self.assertLessEqual(a.nbytes, limit)", "resource"),
+        ("spent = a.peak\nassert spent == b", "functional"),
+        ("spent = a.peak\nassert spent < b", "resource"),
+    ] {
+        let found = classes(imports, line);
+        assert_eq!(found.len(), 1, "{line}");
+        assert_eq!(found[0].1, class, "{line}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_called_memory_is_no_measurement() {
+    let of = |body: &str| {
+        let probes = files(&[("probes/test_p.py", body)]);
+        let found = audit(&AuditInput {
+            spec: &spec("feature", CLAIM),
+            official: &Files::new(),
+            probes: &probes,
+            base_tests: &Files::new(),
+        });
+        found.savings[0].measured_by.len()
+    };
+    assert_eq!(
+        of("def test_saves(memory):\n    assert memory.read() == 1\n"),
+        0
+    );
+    assert_eq!(
+        of("def test_saves(memory):\n    assert memory is not None\n"),
+        0
+    );
+    assert_eq!(of("def test_saves(memory):\n    assert memory < 9\n"), 1);
+}

@@ -14,6 +14,8 @@ pub(super) enum Expr {
     Call(Box<Expr>),
     /// An element of it: a subscript, or what a loop goes through.
     Element(Box<Expr>),
+    /// A module that is imported by a call, by its dotted name.
+    Module(String),
     /// What a type annotation says, as text.
     Typed(String),
     Other,
@@ -86,7 +88,18 @@ pub(super) fn expression(module: &Module<'_>, node: Node<'_>) -> Expr {
             Box::new(inner("object")),
             module.field(node, "attribute").to_owned(),
         ),
-        "call" => Expr::Call(Box::new(inner("function"))),
+        "call" => {
+            let (last, first) = (last(module.field(node, "function")), first_argument(node));
+            let text = first
+                .filter(|n| n.kind() == "string")
+                .map(|n| unquoted(module.source(n)));
+            match (last, first, text) {
+                ("importorskip" | "import_module", _, Some(name)) => Expr::Module(name.to_owned()),
+                // a call of it calls what it is made of
+                ("partial" | "partialmethod", Some(first), _) => expression(module, first),
+                _ => Expr::Call(Box::new(inner("function"))),
+            }
+        }
         "subscript" => Expr::Element(Box::new(inner("value"))),
         "list_comprehension"
         | "generator_expression"
@@ -103,6 +116,18 @@ pub(super) fn expression(module: &Module<'_>, node: Node<'_>) -> Expr {
             .map_or(Expr::Other, |n| expression(module, n)),
         _ => Expr::Other,
     }
+}
+
+pub(super) fn last(dotted: &str) -> &str {
+    dotted.rsplit('.').next().unwrap_or(dotted)
+}
+
+pub(super) fn unquoted(text: &str) -> &str {
+    text.trim_matches(['"', '\''])
+}
+
+pub(super) fn first_argument(call: Node<'_>) -> Option<Node<'_>> {
+    call.child_by_field_name("arguments")?.named_child(0)
 }
 
 struct Reader<'m, 't> {
@@ -130,17 +155,22 @@ impl Reader<'_, '_> {
             let named = children(list).into_iter().filter(Node::is_named);
             named.map(|n| expression(self.module, n)).collect()
         });
-        self.define(&name, node, Kind::Class).bases = bases.unwrap_or_default();
+        let bases: Vec<Expr> = bases.unwrap_or_default();
+        let tuple = bases.iter().any(|b| match b {
+            Expr::Name(n) | Expr::Attribute(_, n) => n == "NamedTuple",
+            _ => false,
+        });
+        self.define(&name, node, Kind::Class).bases = bases;
         if let Some(body) = node.child_by_field_name("body") {
             self.block(body, &format!("{name}."));
         }
         let decorated = self.module.decorators(node);
-        if decorated.iter().any(|d| d.contains("dataclass")) {
+        if tuple || decorated.iter().any(|d| d.contains("dataclass")) {
             self.fields(&name, node);
         }
     }
 
-    /// The fields of a dataclass are what it is called with.
+    /// The fields of a dataclass or a named tuple are what it is called with.
     fn fields(&mut self, name: &str, class: Node<'_>) {
         let Some(body) = class.child_by_field_name("body") else {
             return;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::facts::{Definition, Kind};
 use super::uses::{Found, Use, Walker};
-use super::world::{Place, World};
+use super::world::{Place, Value, World};
 use crate::domain::{Suite, TaskSpec};
 use crate::python::files::Files;
 use crate::python::hollow::Unparsed;
@@ -205,9 +205,10 @@ fn symbol(
 ) -> Option<Symbol> {
     let definition = world.definition(place)?;
     let called = called_with(world, place, &definition);
-    let state = match before.definition(place) {
+    let names = Names::of(before, found, place);
+    let state = match names.old(before) {
         None => State::New,
-        Some(old) if called_with(before, place, &old) != called => State::Changed,
+        Some((at, old)) if called_with(before, &at, &old) != called => State::Changed,
         Some(_) => State::InBase,
     };
     let member = place.name.contains('.');
@@ -224,7 +225,7 @@ fn symbol(
     uses.dedup();
     let keywords: BTreeSet<&String> = found.keywords.get(place).into_iter().flatten().collect();
     Some(Symbol {
-        name: shown(world, found, place),
+        name: names.shown(world),
         kind,
         state,
         signature: match called.strip_prefix("()") {
@@ -249,20 +250,72 @@ fn called_with(world: &World<'_>, place: &Place, definition: &Definition) -> Str
         .unwrap_or_default()
 }
 
-/// The shortest name under which tests import it, or its owner; else the place of its definition.
-fn shown(world: &World<'_>, found: &Found, place: &Place) -> String {
-    let (owner, rest) = match place.name.split_once('.') {
-        Some((owner, rest)) => (owner, format!(".{rest}")),
-        None => (place.name.as_str(), String::new()),
-    };
-    let owner_place = Place {
-        file: place.file.clone(),
-        name: owner.to_owned(),
-    };
-    let shortest = found
-        .imported_as
-        .get(&owner_place)
-        .and_then(|names| names.iter().min_by_key(|n| (n.len(), (*n).clone())));
-    let dotted = || format!("{}.{owner}", world.dotted(&place.file));
-    format!("{}{rest}", shortest.cloned().unwrap_or_else(dotted))
+/// The names under which tests reach a definition, and what base has under them: a name is new
+/// where base cannot import it, wherever it is defined, and is not where it only moved.
+struct Names<'n> {
+    place: &'n Place,
+    owner: Place,
+    /// Behind the owner: `.member`, or nothing.
+    rest: String,
+    /// The shortest one; of those that base does not have, where there are some.
+    shortest: Option<&'n String>,
+    /// What base has under a name; the owner's own place where tests reach it without one.
+    before: Option<Place>,
+}
+
+impl<'n> Names<'n> {
+    fn of(before: &World<'_>, found: &'n Found, place: &'n Place) -> Self {
+        let (owner, rest) = match place.name.split_once('.') {
+            Some((owner, rest)) => (owner, format!(".{rest}")),
+            None => (place.name.as_str(), String::new()),
+        };
+        let owner = Place {
+            file: place.file.clone(),
+            name: owner.to_owned(),
+        };
+        let old = |name: &str| match before.named(name, "") {
+            Value::Class(at) | Value::Function(at) | Value::Variable(at) => Some(at),
+            _ => None,
+        };
+        let names = || found.imported_as.get(&owner).into_iter().flatten();
+        let missing: Vec<&String> = names().filter(|n| old(n).is_none()).collect();
+        let shortest = match missing.as_slice() {
+            [] => names().min_by_key(|n| (n.len(), (*n).clone())),
+            some => some.iter().copied().min_by_key(|n| (n.len(), (*n).clone())),
+        };
+        let own = || before.definition(&owner).map(|_| owner.clone());
+        let before = match names().next() {
+            None => own(),
+            // a new name of an old class does not make its members new
+            Some(_) if !missing.is_empty() && rest.is_empty() => None,
+            Some(_) => names().find_map(|n| old(n)).or_else(own),
+        };
+        Self {
+            place,
+            owner,
+            rest,
+            shortest,
+            before,
+        }
+    }
+
+    fn old(&self, before: &World<'_>) -> Option<(Place, Definition)> {
+        let owner = self.before.as_ref()?;
+        let place = match self.rest.strip_prefix('.') {
+            None => owner.clone(),
+            Some(member) => before.of_class(owner, member).unwrap_or_else(|| Place {
+                file: owner.file.clone(),
+                name: format!("{}{}", owner.name, self.rest),
+            }),
+        };
+        let definition = before.definition(&place)?;
+        Some((place, definition))
+    }
+
+    /// As tests import it or its owner where they do; else the place of its definition.
+    fn shown(&self, world: &World<'_>) -> String {
+        let Self { owner, rest, .. } = self;
+        let dotted = || format!("{}.{}", world.dotted(&self.place.file), owner.name);
+        format!("{}{rest}", self.shortest.cloned().unwrap_or_else(dotted))
+    }
 }

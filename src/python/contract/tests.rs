@@ -212,3 +212,114 @@ fn the_helper_that_probes_import_is_none_of_the_projects() {
     let names: Vec<&str> = made.symbols.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["pkg.core.make"]);
 }
+
+#[test]
+fn a_name_is_new_where_base_cannot_import_it_and_not_where_it_only_moved() {
+    let of = |base: &[(&str, &str)], gold: &[(&str, &str)], test: &str| -> Vec<(String, State)> {
+        let made = contract(&ContractInput {
+            spec: &spec(),
+            base: &files(base),
+            gold: &files(gold),
+            official: &files(&[("tests/test_a.py", test)]),
+            probes: &Files::new(),
+        });
+        let all = made.symbols.into_iter().map(|s| (s.name, s.state));
+        all.collect()
+    };
+    let hidden = "class Hidden:\n    def go(self, a): pass\n";
+    let old = [("src/pkg/__init__.py", ""), ("src/pkg/old.py", hidden)];
+    let exported = [
+        ("src/pkg/__init__.py", "from .old import Hidden\n"),
+        ("src/pkg/old.py", hidden),
+    ];
+    let test = "from pkg import Hidden\ndef test_a():\n    Hidden().go(1)\n";
+    let (class, member) = ("pkg.Hidden".to_owned(), "pkg.Hidden.go".to_owned());
+    assert_eq!(
+        of(&old, &exported, test),
+        [(class.clone(), State::New), (member.clone(), State::InBase)]
+    );
+    // by the name of the module too, in a call, a read and a patch
+    for test in [
+        "import pkg\ndef test_a():\n    pkg.Hidden()\n",
+        "import pkg\ndef test_a():\n    use(pkg.Hidden)\n",
+        "def test_a(monkeypatch):\n    monkeypatch.setattr(\"pkg.Hidden\", None)\n",
+    ] {
+        let found = of(&old, &exported, test);
+        assert_eq!(found, [(class.clone(), State::New)], "{test}");
+    }
+    // an old name beside the new one
+    let both = format!("from pkg.old import Hidden as Other\n{test}");
+    assert_eq!(of(&old, &exported, &both)[0], (class.clone(), State::New));
+    // it moved, and is imported as before
+    let moved = [
+        ("src/pkg/__init__.py", "from .new import Hidden\n"),
+        ("src/pkg/new.py", hidden),
+    ];
+    assert_eq!(
+        of(&exported, &moved, test),
+        [(class.clone(), State::InBase), (member, State::InBase)]
+    );
+    let other = hidden.replace(
+        "class Hidden:",
+        "class Hidden:\n    def __init__(self, n): pass",
+    );
+    let changed = [moved[0], ("src/pkg/new.py", other.as_str())];
+    assert_eq!(of(&exported, &changed, test)[0], (class, State::Changed));
+}
+
+#[test]
+fn what_calls_strings_and_special_methods_reach_is_found() {
+    let core = "from typing import NamedTuple\n\
+        class Point(NamedTuple):\n    x: int\n    y: int = 0\n\
+        class Cache:\n    def __len__(self): return 0\n    def __getitem__(self, i): pass\n    def __setitem__(self, i, v): pass\n    \
+        def __enter__(self): return self\n    def __exit__(self, *a): pass\n    def __call__(self, x, scale=1): pass\n    \
+        def __contains__(self, x): return False\n    def __iter__(self): pass\n    def put(self): pass\n\
+        def late(): pass\ndef later(): pass\ndef made(a, *, size=1, depth=2): pass\ndef one(): pass\ndef two(): pass\n";
+    let test = "import functools, importlib\nimport pytest\nfrom unittest import mock\n\
+        from pkg.core import Cache, Point, made\n\
+        new = pytest.importorskip(\"pkg.core\")\n\
+        def test_a(mocker):\n    new.late()\n    again = importlib.import_module(\"pkg.core\")\n    again.later()\n    \
+        short = functools.partial(made, 1, size=2)\n    short(depth=3)\n    \
+        mocker.spy(Cache, \"put\")\n    mock.patch.multiple(\"pkg.core\", one=1, two=2)\n    \
+        c = Cache()\n    len(c)\n    c[0]\n    c[0] = 1\n    c(1, scale=2)\n    assert 3 in c\n    \
+        with c as d:\n        pass\n    for x in c:\n        pass\n    Point(1)\n";
+    let made = contract(&ContractInput {
+        spec: &spec(),
+        base: &Files::new(),
+        gold: &files(&[("src/pkg/core.py", core)]),
+        official: &files(&[("tests/test_a.py", test)]),
+        probes: &Files::new(),
+    });
+    let names: Vec<&str> = (made.symbols.iter())
+        .map(|s| s.name.strip_prefix("pkg.core.").unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "Cache",
+            "Cache.__call__",
+            "Cache.__contains__",
+            "Cache.__enter__",
+            "Cache.__getitem__",
+            "Cache.__iter__",
+            "Cache.__len__",
+            "Cache.__setitem__",
+            "Cache.put",
+            "Point",
+            "late",
+            "later",
+            "made",
+            "one",
+            "two",
+        ]
+    );
+    let of = |name: &str| {
+        made.symbols
+            .iter()
+            .find(|s| s.name.ends_with(name))
+            .unwrap()
+    };
+    assert_eq!(of("made").keywords, ["depth", "size"]);
+    assert_eq!(of("__call__").keywords, ["scale"]);
+    assert_eq!(of("Point").signature, "(x: int, y: int = 0)");
+}

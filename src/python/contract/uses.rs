@@ -81,7 +81,15 @@ impl Walker<'_, '_> {
                 self.import(node);
                 return;
             }
-            "call" => self.call(node, function),
+            "call" => {
+                self.call(node, function);
+                self.implied(node, function);
+            }
+            "subscript"
+            | "with_item"
+            | "comparison_operator"
+            | "for_statement"
+            | "for_in_clause" => self.implied(node, function),
             "attribute" | "identifier" => self.reference(node, function),
             "keyword_argument" => {
                 if let Some(value) = node.child_by_field_name("value") {
@@ -101,7 +109,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    fn scope<'s>(&'s self, node: Node<'_>, function: &'s str) -> Scope<'s> {
+    pub(super) fn scope<'s>(&'s self, node: Node<'_>, function: &'s str) -> Scope<'s> {
         Scope {
             file: self.path,
             function,
@@ -109,7 +117,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    fn one(&self, node: Node<'_>, how: How) -> Use {
+    pub(super) fn one(&self, node: Node<'_>, how: How) -> Use {
         Use {
             suite: self.suite,
             path: self.path.to_owned(),
@@ -119,7 +127,7 @@ impl Walker<'_, '_> {
         }
     }
 
-    fn add(&mut self, value: &Value, node: Node<'_>, how: How) -> Option<Place> {
+    pub(super) fn add(&mut self, value: &Value, node: Node<'_>, how: How) -> Option<Place> {
         let place = match value {
             Value::Class(place) | Value::Function(place) | Value::Variable(place) => place.clone(),
             _ => return None,
@@ -154,8 +162,7 @@ impl Walker<'_, '_> {
             if let Some(place) = self.add(&value, child, How::Import)
                 && level == 0
             {
-                let names = self.found.imported_as.entry(place).or_default();
-                names.push(format!("{bare}.{name}"));
+                self.named(&place, format!("{bare}.{name}"));
             }
         }
     }
@@ -165,20 +172,14 @@ impl Walker<'_, '_> {
         let Some(callee) = node.child_by_field_name("function") else {
             return;
         };
-        let keywords: Vec<String> = node
-            .child_by_field_name("arguments")
-            .map(|list| {
-                let all = children(list).into_iter();
-                all.filter(|n| n.kind() == "keyword_argument")
-                    .map(|n| module.field(n, "name").to_owned())
-                    .collect()
-            })
-            .unwrap_or_default();
+        let keywords = keywords(module, node);
         self.patches(node, callee, function);
+        self.partial(node, callee, function);
         let value = self
             .world
             .value(&expression(module, callee), self.scope(node, function));
         if let Some(place) = self.add(&value, callee, How::Call) {
+            self.taken_from_module(callee, function, &place);
             let known = self.found.keywords.entry(place).or_default();
             known.extend(keywords);
         } else if callee.kind() == "attribute"
@@ -191,12 +192,33 @@ impl Walker<'_, '_> {
         }
     }
 
+    /// `pkg.name`, with the module under the name by which the test reaches it.
+    fn taken_from_module(&mut self, node: Node<'_>, function: &str, place: &Place) {
+        let Some(object) = node.child_by_field_name("object") else {
+            return;
+        };
+        let object = expression(self.module, object);
+        if let Value::Module(dotted) = self.world.content(&object, self.scope(node, function)) {
+            let name = format!("{dotted}.{}", self.module.field(node, "attribute"));
+            self.named(place, name);
+        }
+    }
+
+    pub(super) fn named(&mut self, place: &Place, name: String) {
+        let names = self.found.imported_as.entry(place.clone()).or_default();
+        names.push(name);
+    }
+
     /// `monkeypatch.setattr(object, "name", …)`, `patch.object(object, "name")`, `patch("a.b.c")`.
     fn patches(&mut self, node: Node<'_>, callee: Node<'_>, function: &str) {
         let module = self.module;
         let text = module.source(callee);
         let last = text.rsplit('.').next().unwrap_or(text);
-        let known = ["setattr", "delattr", "object", "patch"].contains(&last);
+        if last == "multiple" {
+            self.patches_several(node, function);
+            return;
+        }
+        let known = ["setattr", "delattr", "object", "patch", "spy"].contains(&last);
         let reads = ["getattr", "hasattr"].contains(&text);
         if !known && !reads {
             return;
@@ -214,25 +236,31 @@ impl Walker<'_, '_> {
             (n.kind() == "string").then(|| text.trim_matches(['"', '\'']).to_owned())
         };
         let scope = self.scope(node, function);
+        let mut reached = None;
         let value = match arguments.as_slice() {
             [target, name, ..] if string(target).is_none() => {
                 let Some(name) = string(name) else { return };
                 let object = self.world.value(&expression(module, *target), scope);
+                if let Value::Module(dotted) = &object {
+                    reached = Some(format!("{dotted}.{name}"));
+                }
                 self.world.attribute(&object, &name, self.path)
             }
             [dotted, ..] => {
                 let Some(dotted) = string(dotted) else { return };
-                let mut parts = dotted.split('.');
-                let first = parts.next().unwrap_or_default();
-                let mut value = self.world.module(first, self.path);
-                for part in parts {
-                    value = value.map(|v| self.world.attribute(&v, part, self.path));
-                }
-                value.unwrap_or(Value::Unknown)
+                let value = self.world.named(&dotted, self.path);
+                reached = Some(dotted);
+                value
             }
             [] => return,
         };
-        self.add(&value, node, how);
+        let place = self.add(&value, node, how);
+        // a member is told by its owner
+        if let (Some(place), Some(name)) = (place, reached)
+            && !place.name.contains('.')
+        {
+            self.named(&place, name);
+        }
     }
 
     fn reference(&mut self, node: Node<'_>, function: &str) {
@@ -270,10 +298,9 @@ impl Walker<'_, '_> {
         let value = self
             .world
             .value(&expression(module, node), self.scope(node, function));
-        if self.add(&value, node, how).is_none()
-            && value == Value::Unknown
-            && self.unknown_object(node, function)
-        {
+        if let Some(place) = self.add(&value, node, how) {
+            self.taken_from_module(node, function, &place);
+        } else if value == Value::Unknown && self.unknown_object(node, function) {
             let name = module.field(node, "attribute").to_owned();
             let one = self.one(node, how);
             self.found.open.push((name, one, Vec::new()));
@@ -306,4 +333,13 @@ impl Walker<'_, '_> {
             .is_some_and(|f| f.imports.contains_key(name));
         root.kind() == "identifier" && !foreign
     }
+}
+
+/// The names of a call's keyword arguments.
+pub(super) fn keywords(module: &Module<'_>, call: Node<'_>) -> Vec<String> {
+    let list = call.child_by_field_name("arguments").map(children);
+    let all = list.unwrap_or_default().into_iter();
+    all.filter(|n| n.kind() == "keyword_argument")
+        .map(|n| module.field(n, "name").to_owned())
+        .collect()
 }

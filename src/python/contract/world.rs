@@ -156,6 +156,14 @@ impl<'a> World<'a> {
         None
     }
 
+    /// What a dotted name stands for, from its outermost module on.
+    pub fn named(&self, dotted: &str, beside: &str) -> Value {
+        let mut parts = dotted.split('.');
+        let first = self.module(parts.next().unwrap_or_default(), beside);
+        let first = first.unwrap_or(Value::Unknown);
+        parts.fold(first, |value, part| self.attribute(&value, part, beside))
+    }
+
     /// What an import of `file` gives.
     pub fn imported(&self, file: &str, level: usize, module: &str, name: Option<&str>) -> Value {
         let dotted = self.absolute(file, level, module);
@@ -280,6 +288,14 @@ impl<'a> World<'a> {
         self.given(place)
     }
 
+    /// As [`World::value`], with what a variable holds instead of the variable.
+    pub fn content(&self, expr: &Expr, scope: Scope<'_>) -> Value {
+        match self.value(expr, scope) {
+            Value::Variable(place) => self.held(&place),
+            value => value,
+        }
+    }
+
     /// What a function gives back, or a variable holds: the first that is known.
     fn given(&self, place: &Place) -> Value {
         let Some(definition) = self.definition(place) else {
@@ -324,6 +340,7 @@ impl<'a> World<'a> {
                 Value::Variable(place) => self.held(&place),
                 value => value,
             },
+            Expr::Module(name) => self.module(name, scope.file).unwrap_or(Value::Unknown),
             Expr::Typed(text) => self.typed(text, scope),
             Expr::Other => Value::Unknown,
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::Node;
 
-use crate::python::symbols::{Module, children};
+use crate::python::symbols::{Module, children, is_docstring, statements};
 
 /// A way of being wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub enum Operator {
     AlwaysBranch,
     /// A sum is a mean, a mean a sum.
     SwapSumMean,
-    /// A state is updated the first time only.
+    /// A state is updated in the first call only.
     SkipSecondUpdate,
     /// A state is never updated, a call never made.
     SkipStatement,
@@ -72,6 +72,8 @@ pub(super) struct Edit {
     pub range: Range<usize>,
     pub text: String,
     pub summary: String,
+    /// What its name is made of, where that is not the bytes and the text.
+    pub key: Option<String>,
 }
 
 /// What can be done wrong at a node itself.
@@ -100,6 +102,7 @@ impl Made<'_, '_> {
             range: node.byte_range(),
             summary: format!("`{old}` is `{new}`"),
             text,
+            key: None,
         });
     }
 
@@ -176,31 +179,79 @@ impl Made<'_, '_> {
             .map_or(0, |n| n + 1);
         let indent = &module.text[line_start..node.start_byte()];
         if method && !init && !own && indent.trim().is_empty() {
-            let flag = format!("_once_{}", node.start_position().row + 1);
-            let inner: String = module
-                .source(node)
-                .split_inclusive('\n')
-                .enumerate()
-                .map(|(i, l)| {
-                    if i == 0 {
-                        l.to_owned()
-                    } else {
-                        format!("    {l}")
-                    }
-                })
-                .collect();
-            let text = format!(
-                "if not getattr(self, \"{flag}\", False):\n{indent}    self.{flag} = True\n{indent}    {inner}"
-            );
-            let old = shown(module.source(node));
-            self.edits.push(Edit {
-                operator: Operator::SkipSecondUpdate,
-                line: node.start_position().row + 1,
-                range: node.byte_range(),
-                text,
-                summary: format!("`{old}` is done the first time only"),
-            });
+            self.second(node, function, indent);
         }
+    }
+
+    /// A statement is done in the first call of its function that comes to it, for each object.
+    /// The object need not take an attribute, and a loop in that first call goes on.
+    fn second(&mut self, node: Node<'_>, function: Node<'_>, indent: &str) {
+        let module = self.module;
+        let Some(body) = function.child_by_field_name("body") else {
+            return;
+        };
+        let mut all = statements(body).into_iter();
+        let Some(first) = all.find(|s| !is_docstring(module.text, *s)) else {
+            return;
+        };
+        let own = &module.text[..first.start_byte()];
+        let outer = &own[own.rfind('\n').map_or(0, |n| n + 1)..];
+        if !outer.trim().is_empty() {
+            return;
+        }
+        let line = node.start_position().row + 1;
+        let inner = module.source(node).replace('\n', "\n    ");
+        let known = format!("globals().setdefault(\"_once_{line}\", {{}})");
+        let text = format!(
+            "_first_{line} = id(self) not in {known}\n{outer}{}if _first_{line}:\n{indent}    {known}[id(self)] = self\n{indent}    {inner}",
+            &module.text[first.start_byte()..node.start_byte()],
+        );
+        // names are what they were when the object itself kept the flag
+        let flag = format!("_once_{line}");
+        let old = module.source(node);
+        let key = format!(
+            "{old}\0if not getattr(self, \"{flag}\", False):\n{indent}    self.{flag} = True\n{indent}    {inner}"
+        );
+        self.edits.push(Edit {
+            operator: Operator::SkipSecondUpdate,
+            line,
+            range: first.start_byte()..node.end_byte(),
+            text,
+            summary: format!("`{}` is done in the first call only", shown(old)),
+            key: Some(key),
+        });
+    }
+
+    /// `node - 1`, unless it is `x + 1`: then that is `x`, which is made of the sum.
+    fn less(&mut self, node: Node<'_>) {
+        let module = self.module;
+        let text = module.source(node);
+        let sum = node.kind() == "binary_operator"
+            && module.field(node, "operator") == "+"
+            && module.field(node, "right") == "1";
+        if sum || node.kind().ends_with("_splat") {
+            return;
+        }
+        let tight = matches!(
+            node.kind(),
+            "identifier"
+                | "attribute"
+                | "call"
+                | "subscript"
+                | "integer"
+                | "float"
+                | "unary_operator"
+                | "parenthesized_expression"
+                | "await"
+        );
+        let arithmetic = node.kind() == "binary_operator"
+            && ["+", "-", "*", "/", "//", "%", "**", "@"].contains(&module.field(node, "operator"));
+        let moved = if tight || arithmetic {
+            format!("{text} - 1")
+        } else {
+            format!("({text}) - 1")
+        };
+        self.add(Operator::OffByOne, node, moved);
     }
 
     fn call(&mut self, node: Node<'_>) {
@@ -237,8 +288,7 @@ impl Made<'_, '_> {
         if callee == "range"
             && let Some(last) = arguments.get(usize::from(arguments.len() > 1))
         {
-            let text = format!("{} - 1", module.source(*last));
-            self.add(Operator::OffByOne, *last, text);
+            self.less(*last);
         }
         if callee == "max" || callee == "min" {
             let other = if callee == "max" { "min" } else { "max" };
@@ -283,8 +333,7 @@ impl Made<'_, '_> {
         if text.trim() != ":" {
             self.add(Operator::SendEverything, node, ":".into());
             if let Some(last) = children(node).into_iter().rfind(Node::is_named) {
-                let moved = format!("{} - 1", module.source(last));
-                self.add(Operator::OffByOne, last, moved);
+                self.less(last);
             }
         }
     }
@@ -360,6 +409,7 @@ impl Made<'_, '_> {
                     range: body.start_byte()..body.start_byte(),
                     text: format!("{name} = {value}\n{indent}"),
                     summary: format!("`{name}` is always {value}"),
+                    key: None,
                 });
             }
         }

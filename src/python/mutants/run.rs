@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::operators::{Edit, Operator, at};
 use crate::diff::{DiffOptions, FileDiff};
 use crate::domain::hex;
-use crate::python::files::{Files, changed_python};
+use crate::python::files::{Files, changed_python, is_python};
 use crate::python::hollow::Unparsed;
 use crate::python::symbols::{Module, children};
 
@@ -58,7 +58,13 @@ pub fn mutants(base: &Files, gold: &Files) -> Mutants {
     let mut found = Mutants::default();
     let changed = changed_python(base, gold);
     // base itself is no mutant; one of several files as in base is
-    let alone = changed.len() == 1;
+    let deleted: Vec<&String> = (base.keys())
+        .filter(|path| is_python(path) && !gold.contains_key(*path))
+        .collect();
+    let alone = changed.len() + deleted.len() == 1;
+    for path in deleted {
+        removed(path, &base[path], alone, &mut found);
+    }
     for path in changed {
         let Some(bytes) = gold.get(&path) else {
             continue;
@@ -77,6 +83,37 @@ pub fn mutants(base: &Files, gold: &Files) -> Mutants {
         of_file(&path, before, alone, &module, &mut found);
     }
     found
+}
+
+/// A file that gold deletes is a hunk; left out, the file stays.
+fn removed(path: &str, bytes: &[u8], alone: bool, found: &mut Mutants) {
+    found.hunks += 1;
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !alone);
+    let Some(text) = text else {
+        found.bare.push(Bare {
+            path: path.to_owned(),
+            from: 1,
+            to: 1,
+        });
+        return;
+    };
+    let edit = Edit {
+        operator: Operator::RevertHunk,
+        line: 1,
+        range: 0..0,
+        text: text.to_owned(),
+        summary: "the file that gold deletes stays".into(),
+        key: None,
+    };
+    found.mutants.push(Mutant {
+        name: name(path, "", "", &edit),
+        operator: edit.operator,
+        path: path.to_owned(),
+        function: String::new(),
+        line: edit.line,
+        summary: edit.summary,
+        text: edit.text,
+    });
 }
 
 /// A hunk: lines of base and of gold, from 0.
@@ -125,9 +162,9 @@ fn of_file(path: &str, base: Option<&[u8]>, alone: bool, module: &Module<'_>, fo
     }
     edits.sort_by_key(|e| (e.line, e.range.start, e.operator));
     let functions = module.functions();
-    let mut seen: HashSet<String> = HashSet::from([text.to_owned()]);
+    let mut seen: HashSet<String> = HashSet::from([plain(text)]);
     if alone {
-        seen.insert(String::from_utf8_lossy(base.unwrap_or_default()).into_owned());
+        seen.insert(plain(&String::from_utf8_lossy(base.unwrap_or_default())));
     }
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let mut lines = Vec::new();
@@ -138,7 +175,7 @@ fn of_file(path: &str, base: Option<&[u8]>, alone: bool, module: &Module<'_>, fo
             edit.text,
             &text[edit.range.end..]
         );
-        if Module::parse(&made).is_err() || !seen.insert(made.clone()) {
+        if Module::parse(&made).is_err() || !seen.insert(plain(&made)) {
             continue;
         }
         let function = functions
@@ -197,7 +234,15 @@ fn revert(base: &str, gold: &str, hunk: &Hunk) -> Edit {
         ),
         text: base[old].to_owned(),
         range: new,
+        key: None,
     }
+}
+
+/// A text without what says nothing: blank lines, comments that stand alone, white space at ends.
+fn plain(text: &str) -> String {
+    let lines = text.lines().map(str::trim_end);
+    let kept = lines.filter(|l| !l.is_empty() && !l.trim_start().starts_with('#'));
+    kept.flat_map(|l| [l, "\n"]).collect()
 }
 
 /// The bytes of some lines.
@@ -215,7 +260,9 @@ fn name(path: &str, function: &str, text: &str, edit: &Edit) -> String {
     let last = function.rsplit('.').next().unwrap_or_default();
     let old = text.get(edit.range.clone()).unwrap_or_default();
     let line = text.lines().nth(edit.line - 1).unwrap_or_default().trim();
-    let key = format!("{path}\0{function}\0{line}\0{old}\0{}", edit.text);
+    let what = edit.key.clone();
+    let what = what.unwrap_or_else(|| format!("{old}\0{}", edit.text));
+    let key = format!("{path}\0{function}\0{line}\0{what}");
     let hash = hex(&Sha256::digest(key));
     let parts = [edit.operator.name(), stem, last, &hash[..6]];
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };

@@ -79,13 +79,15 @@ fn every_operator_works_in_changed_lines_only() {
         "op=\"mean\"",
         "np.float32",
         "range(len(rows))",
+        "range(len(rows) - 1 - 1)",
         "if i > stop and",
         "if r >= 0]",
         "if True]",
         "total / self.scale",
         "weighted = False\n        if not rows",
         "            pass\n        self.count += len(rows)",
-        "if not getattr(self, \"_once_17\", False):\n            self._once_17 = True\n            self.count += len(rows)\n",
+        "        _first_17 = id(self) not in globals().setdefault(\"_once_17\", {})\n        if not rows:\n",
+        "if _first_17:\n            globals().setdefault(\"_once_17\", {})[id(self)] = self\n            self.count += len(rows)\n",
         "        return None\n",
     ] {
         assert!(has(part), "{part}");
@@ -121,4 +123,78 @@ fn names_do_not_change_with_lines_elsewhere() {
     let found = names(one);
     assert!(found.iter().all(|n| n.contains("-a-f-")), "{found:?}");
     assert!(names(&format!("# a comment\n\n{one}")).is_superset(&found));
+}
+
+fn texts(gold: &str) -> Vec<(Operator, String)> {
+    let tree = |text: &str| Files::from([("a.py".to_owned(), text.as_bytes().to_vec())]);
+    let made = mutants(&tree(""), &tree(gold));
+    let all = made.mutants.into_iter();
+    all.map(|m| (m.operator, m.text)).collect()
+}
+
+#[test]
+fn a_bound_is_missed_as_a_whole_and_once() {
+    let of = |line: &str| -> Vec<String> {
+        let head = "def f(a, n, i, on):\n    ";
+        let all = texts(&format!("{head}{line}\n")).into_iter();
+        let all = all.filter(|(o, _)| *o == Operator::OffByOne);
+        all.map(|(_, t)| t.replace(head, "").trim().to_owned())
+            .collect()
+    };
+    assert_eq!(of("g(a[n or 1:])"), ["g(a[(n or 1) - 1:])"]);
+    assert_eq!(
+        of("g(range(n if on else 2))"),
+        ["g(range((n if on else 2) - 1))"]
+    );
+    assert_eq!(of("g(range(i + 1))"), ["g(range(i))"]);
+    assert_eq!(of("g(a[:i + 1])"), ["g(a[:i])"]);
+    assert_eq!(of("g(range(*a))"), [""; 0]);
+    assert_eq!(of("g(range(2 * i))"), ["g(range(2 * i - 1))"]);
+}
+
+#[test]
+fn a_mutant_that_differs_by_a_comment_is_none() {
+    let of = |text: &str| {
+        let tree = |text: &str| Files::from([("a.py".to_owned(), text.as_bytes().to_vec())]);
+        let made = mutants(&tree("X = 1\n# old\n\nY = 2\n"), &tree(text));
+        made.mutants.len()
+    };
+    assert_eq!(of("X = 1\n# new\n\nY = 2\n"), 0);
+}
+
+#[test]
+fn a_file_that_gold_deletes_is_a_hunk() {
+    let base = Files::from([
+        ("gone.py".to_owned(), b"X = 1\n".to_vec()),
+        ("a.py".to_owned(), b"from gone import X\n".to_vec()),
+    ]);
+    let gold = Files::from([("a.py".to_owned(), b"X = 2\n".to_vec())]);
+    let made = mutants(&base, &gold);
+    assert_eq!((made.hunks, made.bare.len()), (2, 0));
+    let stays = made.mutants.iter().find(|m| m.path == "gone.py").unwrap();
+    assert_eq!((stays.text.as_str(), stays.line), ("X = 1\n", 1));
+    let only = mutants(
+        &base,
+        &Files::from([("a.py".to_owned(), base["a.py"].clone())]),
+    );
+    assert_eq!((only.hunks, only.bare.len(), only.mutants.len()), (1, 1, 0));
+}
+
+#[test]
+fn the_second_call_is_skipped_and_no_second_turn_of_a_loop() {
+    let gold = "class A:\n    __slots__ = ('seen',)\n    def __init__(self):\n        self.seen = []\n    def take(self, rows):\n        \"\"\"Doc.\"\"\"\n        for r in rows:\n            self.seen.append(\n                r)\n";
+    let (_, made) = texts(gold)
+        .into_iter()
+        .find(|(o, _)| *o == Operator::SkipSecondUpdate)
+        .unwrap();
+    let driver = "\na, b = A(), A()\nfor x in (a, b):\n    x.take([])\n    x.take([1, 2])\n    x.take([3])\n    assert x.seen == [1, 2], x.seen\n";
+    let ran = std::process::Command::new("python3")
+        .args(["-c", &format!("{made}{driver}")])
+        .output()
+        .unwrap();
+    assert!(
+        ran.status.success(),
+        "{}\n{made}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
 }

@@ -3,13 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::lexer::{Token, TokenKind, prose, python, value};
+use super::lexer::{Token, TokenKind, prose, python, strings, value, values};
+use super::spans::spans;
 use crate::python::files::{Files, is_python};
 
 /// So many tokens of code in a row are no accident.
 const RUN: usize = 8;
 /// So many, with an operator and two names, are a formula.
 const FORMULA: usize = 5;
+/// The word for gold's files.
+pub(super) const GOLD: &str = "gold";
 /// Whole numbers up to this are in every text.
 const SMALL: f64 = 10.0;
 
@@ -43,30 +46,36 @@ pub(super) struct Sources<'a> {
 /// Also gives the allowed constants that were needed.
 pub(super) fn leaks(prompt: &str, sources: &Sources<'_>) -> (Vec<Leak>, HashSet<String>) {
     let allowed: HashSet<String> = sources.allowed.iter().filter_map(|a| value(a)).collect();
+    let allowed_text: HashSet<&str> = sources.allowed.iter().copied().collect();
     let mut stated: HashSet<String> = HashSet::new();
     for signature in &sources.signatures {
         let tokens = prose(signature, 1);
-        stated.extend(tokens.iter().filter_map(|t| constant(t)));
+        stated.extend(tokens.iter().filter_map(constant));
     }
     let mut used = HashSet::new();
     let mut found = Vec::new();
     let tokens = prose(prompt, 1);
-    let wanted: HashSet<String> = tokens
+    let numbers: Vec<(&Token<'_>, Vec<String>)> = tokens
         .iter()
-        .filter(|t| !numbers_a_list(prompt, t))
-        .filter_map(constant)
-        .filter(|c| !stated.contains(c))
+        .enumerate()
+        .filter(|(_, t)| t.kind == TokenKind::Number && !numbers_a_list(prompt, t))
+        .map(|(at, t)| {
+            let next = |n: usize| tokens.get(at + n).map_or("", |t| t.text);
+            let percent =
+                ["%", "percent"].contains(&next(1)) || (next(1), next(2)) == ("per", "cent");
+            let mut all = values(t.text, percent);
+            all.retain(|v| telling(v) && !stated.contains(v));
+            (t, all)
+        })
         .collect();
+    let wanted: HashSet<String> = numbers.iter().flat_map(|(_, all)| all).cloned().collect();
     let places = constants(&wanted, sources);
-    for token in &tokens {
-        let Some(constant) = constant(token).filter(|c| wanted.contains(c)) else {
+    for (token, all) in numbers {
+        let Some((constant, source)) = all.iter().find_map(|c| Some((c, places.get(c)?))) else {
             continue;
         };
-        let Some(source) = places.get(&constant) else {
-            continue;
-        };
-        if allowed.contains(&constant) {
-            used.insert(constant);
+        if allowed.contains(constant) {
+            used.insert(constant.clone());
             continue;
         }
         found.push(Leak {
@@ -76,21 +85,93 @@ pub(super) fn leaks(prompt: &str, sources: &Sources<'_>) -> (Vec<Leak>, HashSet<
             source: source.clone(),
         });
     }
+    for leak in texts(prompt, sources) {
+        if allowed_text.contains(leak.text.as_str()) {
+            used.insert(leak.text);
+        } else {
+            found.push(leak);
+        }
+    }
     found.extend(runs(prompt, sources));
     found.sort_by_key(|l| l.line);
     found.dedup_by(|a, b| (a.line, &a.text) == (b.line, &b.text));
     (found, used)
 }
 
-/// A number that is not in every text.
+/// A number of the sources, unless it is in every text.
 fn constant(token: &Token<'_>) -> Option<String> {
     if token.kind != TokenKind::Number {
         return None;
     }
-    let value = value(token.text)?;
-    let number: f64 = value.parse().ok()?;
-    let telling = number.fract() != 0.0 || number > SMALL;
-    telling.then_some(value)
+    value(token.text).filter(|v| telling(v))
+}
+
+fn telling(value: &str) -> bool {
+    let number: Result<f64, _> = value.parse();
+    number.is_ok_and(|n| n.fract() != 0.0 || n > SMALL)
+}
+
+/// Strings of gold that nobody would think of (`"sk-header-v7"`): those that stand word for word in
+/// the prompt. Names, options and sentences are no such strings; what the tests say as well (they
+/// hand it in) belongs to the interface.
+fn texts(prompt: &str, sources: &Sources<'_>) -> Vec<Leak> {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let line_of = |text: &str| {
+        let mut places = prompt.match_indices(text).map(|(at, _)| at);
+        let at = places.find(|at| {
+            let before = prompt[..*at].chars().next_back();
+            let after = prompt[at + text.len()..].chars().next();
+            !before.is_some_and(part) && !after.is_some_and(part)
+        })?;
+        Some(prompt[..at].matches('\n').count() + 1)
+    };
+    let stated = |text: &str| sources.signatures.iter().any(|s| s.contains(text));
+    let mut handed_in: HashSet<String> = HashSet::new();
+    for (_, files) in sources.of.iter().filter(|(what, _)| *what != GOLD) {
+        each_python(files, |_, source| {
+            handed_in.extend(strings(source).iter().map(|t| t.text.to_owned()));
+        });
+    }
+    let stated = |text: &str| handed_in.contains(text) || stated(text);
+    let mut found: HashMap<String, Leak> = HashMap::new();
+    for (what, files) in sources.of.iter().filter(|(what, _)| *what == GOLD) {
+        each_python(files, |path, source| {
+            for token in strings(source) {
+                let text = token.text;
+                if !curious(text) || found.contains_key(text) || stated(text) {
+                    continue;
+                }
+                if let Some(line) = line_of(text) {
+                    let leak = Leak {
+                        line,
+                        what: What::Constant,
+                        text: text.to_owned(),
+                        source: format!("{what} {path}:{}", token.line),
+                    };
+                    found.insert(text.to_owned(), leak);
+                }
+            }
+        });
+    }
+    found.retain(|text, _| {
+        let has = |bytes: &Vec<u8>| memchr::memmem::find(bytes, text.as_bytes()).is_some();
+        !sources.base.values().any(has)
+    });
+    found.into_values().collect()
+}
+
+fn curious(text: &str) -> bool {
+    const SHORTEST: usize = 8;
+    let digit = text.contains(|c: char| c.is_ascii_digit());
+    let mark = |c: char| c.is_ascii_punctuation() && c != '_' && c != '.';
+    let marks = text.chars().filter(|c| mark(*c)).count();
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    text.len() >= SHORTEST
+        && letters >= 3
+        && !text.contains(|c: char| c.is_whitespace() || "{}()[]%\\".contains(c))
+        && (marks >= 2 || marks == 1 && digit)
+        && !text.contains('/')
+        && !text.starts_with('-')
 }
 
 /// `12.` at the beginning of a line.
@@ -122,10 +203,29 @@ fn constants(wanted: &HashSet<String>, sources: &Sources<'_>) -> HashMap<String,
     found
 }
 
-fn each(files: &Files, mut f: impl FnMut(&str, &Token<'_>)) {
+fn each_python(files: &Files, mut f: impl FnMut(&str, &str)) {
     for (path, bytes) in files.iter().filter(|(path, _)| is_python(path)) {
         if let Ok(text) = std::str::from_utf8(bytes) {
-            for token in python(text) {
+            f(path, text);
+        }
+    }
+}
+
+/// Tokens of all files. Of what is not Python (a table of settings, a kernel) the numbers count;
+/// locked versions are none of a change's.
+fn each(files: &Files, mut f: impl FnMut(&str, &Token<'_>)) {
+    for (path, bytes) in files {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.contains(".lock") || name.contains("-lock.") || name.starts_with("requirements") {
+            continue;
+        }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let tokens = if is_python(path) {
+                python(text)
+            } else {
+                prose(text, 1)
+            };
+            for token in tokens {
                 f(path, &token);
             }
         }
@@ -134,12 +234,15 @@ fn each(files: &Files, mut f: impl FnMut(&str, &Token<'_>)) {
 
 /// Runs of tokens of the prompt's code that stand in the sources.
 fn runs(prompt: &str, sources: &Sources<'_>) -> Vec<Leak> {
-    let spans = code_spans(prompt);
+    let spans = spans(prompt);
     // the prompt's windows, by their tokens
     let mut windows: HashMap<Vec<&str>, (usize, What)> = HashMap::new();
-    for (text, line) in &spans {
+    let code = spans.code.iter().map(|span| (span, true));
+    // a formula is one without marks too
+    let prose_too = spans.prose.iter().map(|span| (span, false));
+    for ((text, line), is_code) in code.chain(prose_too) {
         let tokens = prose(text, *line);
-        for window in tokens.windows(RUN) {
+        for window in tokens.windows(RUN).filter(|_| is_code) {
             let key = window.iter().map(|t| t.text).collect();
             windows.entry(key).or_insert((window[0].line, What::Code));
         }
@@ -234,24 +337,4 @@ fn is_formula(window: &[Token<'_>]) -> bool {
         .any(|w| value(&w[0]) && OPERATORS.contains(&w[1].text));
     let names = window.iter().filter(|t| t.kind == TokenKind::Word).count();
     operates && names >= 2
-}
-
-/// Code in a prompt: what stands between backticks, and fenced blocks, with their first lines.
-fn code_spans(prompt: &str) -> Vec<(&str, usize)> {
-    let mut spans = Vec::new();
-    let (mut at, mut rest) = (0, prompt);
-    while let Some(open) = rest.find('`') {
-        let ticks = rest[open..].bytes().take_while(|b| *b == b'`').count();
-        let start = open + ticks;
-        let fence = "`".repeat(ticks);
-        let Some(length) = rest[start..].find(&fence) else {
-            break;
-        };
-        let line = prompt[..at + start].matches('\n').count() + 1;
-        spans.push((&rest[start..start + length], line));
-        let end = start + length + ticks;
-        at += end;
-        rest = &rest[end..];
-    }
-    spans
 }

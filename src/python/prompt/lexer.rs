@@ -13,20 +13,41 @@ pub(super) enum TokenKind {
     Word,
     Number,
     Operator,
+    /// A string of Python's, with its quotes.
+    Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Python,
+    /// Python with its strings.
+    Strings,
+    Prose,
 }
 
 /// Tokens of Python source: comments and strings are left out.
 pub(super) fn python(text: &str) -> Vec<Token<'_>> {
-    tokens(text, true, 1)
+    tokens(text, Mode::Python, 1)
+}
+
+/// The strings of Python source on one line, without prefix and quotes.
+pub(super) fn strings(text: &str) -> Vec<Token<'_>> {
+    let mut found = tokens(text, Mode::Strings, 1);
+    found.retain(|t| t.kind == TokenKind::Text && !t.text.contains('\n'));
+    for token in &mut found {
+        token.text = token.text.trim_matches(['"', '\'']);
+    }
+    found
 }
 
 /// Tokens of prose.
 pub(super) fn prose(text: &str, first_line: usize) -> Vec<Token<'_>> {
-    tokens(text, false, first_line)
+    tokens(text, Mode::Prose, first_line)
 }
 
-fn tokens(text: &str, python: bool, first_line: usize) -> Vec<Token<'_>> {
+fn tokens(text: &str, mode: Mode, first_line: usize) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
+    let python = mode != Mode::Prose;
     let (mut at, mut line) = (0, first_line);
     let mut found = Vec::new();
     while at < bytes.len() {
@@ -46,10 +67,16 @@ fn tokens(text: &str, python: bool, first_line: usize) -> Vec<Token<'_>> {
             }
             continue;
         } else if python && (c == b'"' || c == b'\'') {
-            at = string_end(bytes, at);
+            at = string_end(bytes, at).min(bytes.len());
+            if mode == Mode::Strings
+                && let Some(text) = text.get(start..at)
+            {
+                let kind = TokenKind::Text;
+                found.push(Token { text, line, kind });
+            }
             line += memchr::memchr_iter(b'\n', &bytes[start..at]).count();
             continue;
-        } else if c.is_ascii_digit() {
+        } else if c.is_ascii_digit() || begins_fraction(bytes, at) {
             at = number_end(bytes, at);
             TokenKind::Number
         } else if is_word(c) {
@@ -70,6 +97,15 @@ fn tokens(text: &str, python: bool, first_line: usize) -> Vec<Token<'_>> {
         }
     }
     found
+}
+
+/// `.5`, and not the dot of `a.5` or `a[0].5`.
+fn begins_fraction(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|i| bytes.get(i));
+    let value = |b: &u8| b.is_ascii_alphanumeric() || b"_)].".contains(b) || *b >= 0x80;
+    bytes[at] == b'.'
+        && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
+        && !before.is_some_and(value)
 }
 
 /// `1`, `65,536`, `1_000`, `0.5`, `1e-5`, `0x1f`.
@@ -108,12 +144,52 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// A number's value in one form; `None` for what is written like one and is none (`2d`).
+/// A number's value in one form; `None` for what is written like one and is none (`2d4`).
 pub(super) fn value(number: &str) -> Option<String> {
-    let plain = number.replace(['_', ','], "");
-    if let Some(hex) = plain.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok().map(|n| n.to_string());
+    parsed(number).map(plain)
+}
+
+/// Every value that a number of a prompt may stand for: with a unit (`73MB`), as a share of a
+/// hundred (`81.25 %`).
+pub(super) fn values(number: &str, percent: bool) -> Vec<String> {
+    const LONGEST_UNIT: usize = 5;
+    let mut found: Vec<f64> = parsed(number).into_iter().collect();
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &number[digits.len()..];
+    if found.is_empty()
+        && unit.len() <= LONGEST_UNIT
+        && let Some(n) = parsed(digits)
+    {
+        found.push(n);
+        let power = match unit.to_ascii_lowercase().trim_end_matches(['b', 'i']) {
+            "k" => 1,
+            "m" => 2,
+            "g" => 3,
+            _ => 0,
+        };
+        if power > 0 {
+            found.extend([n * 1000_f64.powi(power), n * 1024_f64.powi(power)]);
+        }
     }
-    let parsed: f64 = plain.parse().ok()?;
-    Some(format!("{parsed}"))
+    if percent && let Some(n) = found.first() {
+        const EXACT: f64 = 1e12;
+        found.push((n / 100.0 * EXACT).round() / EXACT);
+    }
+    found.into_iter().map(plain).collect()
+}
+
+fn plain(number: f64) -> String {
+    format!("{number}")
+}
+
+fn parsed(number: &str) -> Option<f64> {
+    let digits = number.replace(['_', ','], "");
+    let lower = digits.to_ascii_lowercase();
+    for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8)] {
+        if let Some(rest) = lower.strip_prefix(prefix) {
+            // as exact as a number of that size can be
+            return u64::from_str_radix(rest, radix).ok().map(|n| n as f64);
+        }
+    }
+    digits.parse().ok()
 }

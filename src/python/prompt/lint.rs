@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::leaks::{Leak, Sources, What, leaks};
+use super::leaks::{GOLD, Leak, Sources, What, leaks};
 use super::lexer::{prose, value};
-use super::sections::{Variant, belongs, sections};
-use crate::domain::{CaseId, TaskSpec};
+use super::promises::claims;
+use super::spans::spans;
+use super::words::{checking, vague};
+use crate::domain::TaskSpec;
 use crate::python::contract::{Contract, State, Symbol};
-use crate::python::files::{Files, changed_python};
+use crate::python::files::{Files, changed_python, is_python};
 
 pub struct LintInput<'a> {
     pub spec: &'a TaskSpec,
@@ -20,6 +22,8 @@ pub struct LintInput<'a> {
     pub gold: &'a Files,
     pub official: &'a Files,
     pub probes: &'a Files,
+    /// What base has in the folder of the official suite.
+    pub base_tests: &'a Files,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,47 +74,6 @@ impl FindingKind {
     }
 }
 
-/// Words about the judge.
-const CHECKING: &[&str] = &[
-    "probe",
-    "probes",
-    "hidden test",
-    "hidden tests",
-    "graded",
-    "grading",
-    "grader",
-    "adversarial",
-    "will be checked",
-    "will be tested",
-    "tolerance of",
-    "within a tolerance",
-    "rtol",
-    "atol",
-];
-
-/// Words that leave open what is asked for.
-const VAGUE: &[&str] = &[
-    "todo",
-    "tbd",
-    "fixme",
-    "???",
-    "etc.",
-    "and so on",
-    "as appropriate",
-    "appropriately",
-    "reasonable",
-    "reasonably",
-    "if possible",
-    "where possible",
-    "as needed",
-    "properly",
-    "efficiently",
-    "fast enough",
-    "maybe",
-    "somehow",
-    "should probably",
-];
-
 /// Looks at a task's prompt. The findings are in the order of the prompt, those without a line last.
 pub fn lint(input: &LintInput<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -124,7 +87,12 @@ pub fn lint(input: &LintInput<'_>) -> Vec<Finding> {
 }
 
 fn missing(input: &LintInput<'_>, found: &mut Vec<Finding>) {
-    let words: HashSet<&str> = prose(input.prompt, 1).iter().map(|t| t.text).collect();
+    // a word of a sentence is no name that is stated
+    let spans = spans(input.prompt);
+    let words: HashSet<&str> = (spans.code.iter())
+        .flat_map(|(text, line)| prose(text, *line))
+        .map(|t| t.text)
+        .collect();
     let mut add = |symbol: &Symbol, what: String| {
         let used = symbol
             .uses
@@ -133,9 +101,9 @@ fn missing(input: &LintInput<'_>, found: &mut Vec<Finding>) {
         found.push(Finding {
             kind: FindingKind::MissingSymbol,
             line: None,
-            message: format!("{what} is not in the prompt"),
+            message: format!("{what} is not in the prompt as code"),
             source: used,
-            mend: "name it under Interface, with its signature".into(),
+            mend: "name it between backticks under Interface, with its signature".into(),
         });
     };
     let mut said: HashSet<&str> = HashSet::new();
@@ -143,7 +111,16 @@ fn missing(input: &LintInput<'_>, found: &mut Vec<Finding>) {
         if symbol.state == State::InBase {
             continue;
         }
-        if !words.contains(symbol.last()) && !symbol.last().starts_with("__") {
+        let last = symbol.last();
+        let calls = last == "__call__" && input.prompt.contains("call");
+        let shown = calls
+            || special(last).is_some_and(|forms| {
+                let code = spans.code.iter();
+                // how it is used says that it is there
+                code.map(|(text, _)| *text)
+                    .any(|t| forms.iter().any(|f| t.contains(f)))
+            });
+        if !words.contains(last) && !shown {
             add(symbol, format!("{} {}", symbol.kind.name(), symbol.name));
             continue;
         }
@@ -177,15 +154,17 @@ fn missing(input: &LintInput<'_>, found: &mut Vec<Finding>) {
 
 fn given_away(input: &LintInput<'_>, found: &mut Vec<Finding>) {
     let changed: HashSet<String> = changed_python(input.base, input.gold).into_iter().collect();
+    let other =
+        |path: &String, bytes: &Vec<u8>| !is_python(path) && input.base.get(path) != Some(bytes);
     let gold: Files = (input.gold.iter())
-        .filter(|(path, _)| changed.contains(*path))
+        .filter(|(path, bytes)| changed.contains(*path) || other(path, bytes))
         .map(|(path, bytes)| (path.clone(), bytes.clone()))
         .collect();
     let allow = &input.spec.contract.allow;
     let sources = Sources {
         base: input.base,
         of: vec![
-            ("gold", &gold),
+            (GOLD, &gold),
             ("official", input.official),
             ("probes", input.probes),
         ],
@@ -225,7 +204,8 @@ fn given_away(input: &LintInput<'_>, found: &mut Vec<Finding>) {
         });
     }
     for one in allow {
-        if value(&one.constant).is_none_or(|v| !used.contains(&v)) {
+        let needed = |v: &str| used.contains(v);
+        if !needed(&one.constant) && !value(&one.constant).is_some_and(|v| needed(&v)) {
             found.push(Finding {
                 kind: FindingKind::UnneededAllowance,
                 line: None,
@@ -240,155 +220,16 @@ fn given_away(input: &LintInput<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-fn checking(input: &LintInput<'_>, found: &mut Vec<Finding>) {
-    let probes: HashSet<String> = (input.spec.claims.iter())
-        .flat_map(|c| c.probes.iter())
-        .chain(input.spec.guards.iter().map(|g| &g.probe))
-        .map(|p| {
-            let function = CaseId(p.clone()).function().to_owned();
-            function.rsplit("::").next().unwrap_or_default().to_owned()
-        })
-        .collect();
-    for (index, text) in input.prompt.lines().enumerate() {
-        let mut add = |what: String| {
-            found.push(Finding {
-                kind: FindingKind::Checking,
-                line: Some(index + 1),
-                message: what,
-                source: None,
-                mend: "say what is required, not how it will be checked".into(),
-            });
-        };
-        for token in prose(text, 1) {
-            if probes.contains(token.text) {
-                add(format!("names the probe {}", token.text));
-            }
-        }
-        if let Some(word) = phrase(text, CHECKING) {
-            add(format!("says {word:?}"));
-        }
-    }
-}
-
-fn vague(input: &LintInput<'_>, found: &mut Vec<Finding>) {
-    let mut add = |line: usize, message: String, mend: &str| {
-        found.push(Finding {
-            kind: FindingKind::Ambiguous,
-            line: Some(line),
-            message,
-            source: None,
-            mend: mend.into(),
-        });
-    };
-    for (index, text) in input.prompt.lines().enumerate() {
-        if let Some(word) = phrase(text, VAGUE) {
-            let message = format!("{word:?} can be read in several ways");
-            add(
-                index + 1,
-                message,
-                "say exactly what is required, or leave it out",
-            );
-        }
-        if ["-", "*"].contains(&text.trim()) {
-            add(index + 1, "an empty item".into(), "fill it, or remove it");
-        }
-    }
-    for section in sections(input.prompt) {
-        let body = section
-            .text
-            .lines()
-            .skip(usize::from(!section.title.is_empty()));
-        if body.into_iter().all(|l| l.trim().is_empty()) && !section.title.is_empty() {
-            let message = format!("the section {:?} is empty", section.title);
-            add(section.line, message, "fill it, or remove it");
-        }
-    }
-}
-
-fn phrase<'p>(text: &str, phrases: &[&'p str]) -> Option<&'p str> {
-    let text = text.to_lowercase();
-    let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
-    phrases.iter().copied().find(|p| {
-        text.match_indices(p).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + p.len()..].chars().next();
-            boundary(before) && boundary(after)
-        })
+/// How a prompt shows a special method; none: the name is none of Python's.
+fn special(name: &str) -> Option<&'static [&'static str]> {
+    Some(match name {
+        "__init__" | "__new__" | "__repr__" | "__str__" | "__hash__" | "__eq__" => &[""],
+        "__len__" => &["len("],
+        "__getitem__" | "__setitem__" | "__delitem__" => &["["],
+        "__enter__" | "__exit__" => &["with "],
+        "__contains__" => &[" in "],
+        "__iter__" | "__next__" => &["for ", "iter(", "next("],
+        "__bool__" => &["bool("],
+        _ => return None,
     })
-}
-
-fn claims(input: &LintInput<'_>, found: &mut Vec<Finding>) {
-    let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for claim in &input.spec.claims {
-        let at = Some(format!("claim {}", claim.id));
-        if claim.prompt.is_none() && !claim.probes.is_empty() {
-            found.push(Finding {
-                kind: FindingKind::Unstated,
-                line: None,
-                message: format!("{} is probed, and the prompt states it nowhere", claim.id),
-                source: at.clone(),
-                mend: "state it, and quote it in the claim as prompt = \"…\"".into(),
-            });
-        }
-        if claim.prompt.is_some() && claim.probes.is_empty() && claim.unmeasured.is_none() {
-            found.push(Finding {
-                kind: FindingKind::Unprobed,
-                line: None,
-                message: format!(
-                    "{} is promised, with neither probe nor a reason why not",
-                    claim.id
-                ),
-                source: at,
-                mend: "map probes to it, or add unmeasured = \"<reason>\"".into(),
-            });
-        }
-    }
-    // every topic of the required behaviour belongs to a claim
-    for section in sections(input.prompt) {
-        if belongs(section.title) != Some(Variant::Behaviour)
-            || !section.title.to_lowercase().contains("behavio")
-        {
-            continue;
-        }
-        for (title, line, text) in topics(section.text, section.line) {
-            let text = squeeze(text);
-            let quoted = (input.spec.claims.iter())
-                .filter_map(|c| c.prompt.as_deref())
-                .any(|quote| text.contains(&squeeze(quote)));
-            if !quoted {
-                found.push(Finding {
-                    kind: FindingKind::Unprobed,
-                    line: Some(line),
-                    message: format!("no claim quotes what is required under {title:?}"),
-                    source: None,
-                    mend: "make it a claim with probes, or with unmeasured = \"<reason>\"; or quote it in the claim that it belongs to".into(),
-                });
-            }
-        }
-    }
-}
-
-/// The topics of a section: each begins with a paragraph that has a bold beginning, or with a
-/// heading of the third level. What stands before the first is none.
-fn topics(section: &str, first_line: usize) -> Vec<(String, usize, &str)> {
-    let mut starts: Vec<(usize, usize, String)> = Vec::new();
-    let mut at = 0;
-    for (index, line) in section.split_inclusive('\n').enumerate() {
-        let bold = line
-            .strip_prefix("**")
-            .and_then(|rest| rest.split_once("**"))
-            .map(|(title, _)| title);
-        let heading = line.strip_prefix("### ");
-        if let Some(title) = bold.or(heading) {
-            let title = title.trim().trim_end_matches('.').to_owned();
-            starts.push((at, first_line + index, title));
-        }
-        at += line.len();
-    }
-    let ends: Vec<usize> = starts.iter().skip(1).map(|s| s.0).chain([at]).collect();
-    starts
-        .into_iter()
-        .zip(ends)
-        .map(|((start, line, title), end)| (title, line, &section[start..end]))
-        .collect()
 }

@@ -4,13 +4,19 @@
 //! - [`draft`]: a prompt to begin with, from contract and claims
 //! - [`lint`]: what a prompt leaves out, and what it gives away
 //! - [`leaks`]: solution material in a prompt
+//! - [`promises`]: claims and a prompt's promises, each held against the other
+//! - [`words`]: words that say how it is checked, and words that say nothing
+//! - [`spans`]: which of a prompt is code
 //! - [`lexer`]: tokens of Python and of prose alike
 
 mod draft;
 mod leaks;
 mod lexer;
 mod lint;
+mod promises;
 mod sections;
+mod spans;
+mod words;
 
 pub use draft::draft;
 pub use lint::{Finding, FindingKind, LintInput, lint};

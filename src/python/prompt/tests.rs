@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use super::leaks::{Sources, What, leaks};
 use super::*;
 use crate::domain::TaskSpec;
 use crate::python::Files;
@@ -93,6 +94,7 @@ fn found(prompt: &str, more: &str) -> Vec<(FindingKind, Option<usize>, String)> 
         gold: &gold,
         official: &official,
         probes: &probes,
+        base_tests: &Files::new(),
     })
     .into_iter()
     .map(|f| (f.kind, f.line, f.message))
@@ -215,4 +217,164 @@ fn a_draft_holds_contract_and_claims() {
             .unwrap()
             .contains("without asking")
     );
+}
+
+#[test]
+fn a_name_is_stated_as_code_and_not_by_a_word_of_a_sentence() {
+    let text = PROMPT
+        .replace(" and its `blend(parts, weight)`", " and its blend of parts")
+        .replace("`pkg.new.Mix(size, depth=48)`", "`pkg.new.Mix`");
+    let all: Vec<String> = found(&text, "").into_iter().map(|f| f.2).collect();
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(
+        all.iter().any(|m| m.contains("pkg.new.Mix.blend")),
+        "{all:?}"
+    );
+    assert!(all.iter().any(|m| m.contains("keyword depth")), "{all:?}");
+    // in a fence or an indented block it is
+    for block in ["~~~\nblend(parts, weight)\n~~~", "    blend(parts, weight)"] {
+        let text = PROMPT.replace(
+            " and its `blend(parts, weight)`.",
+            &format!(".\n\n{block}\n"),
+        );
+        assert_eq!(found(&text, ""), [], "{text}");
+    }
+}
+
+#[test]
+fn numbers_are_found_however_they_are_written() {
+    let gold = "SIZE = 73\nSHARE = 0.8125\nBITS = 0b1010101\nMODE = 0o755\nMASK = 0xfe\nROOM = 73 * 1\nBIG = 67108864\n";
+    let (base, gold) = (Files::new(), files(&[("a.py", gold)]));
+    let leaking = |words: &str| -> usize {
+        let sources = Sources {
+            base: &base,
+            of: vec![("gold", &gold)],
+            signatures: Vec::new(),
+            allowed: Vec::new(),
+        };
+        leaks(words, &sources).0.len()
+    };
+    for words in [
+        "at most 73MB",
+        "in 73ms",
+        "a share of .8125",
+        "81.25 % of it",
+        "81.25% of it",
+        "81.25 percent",
+        "`0b1010101`",
+        "`85`",
+        "`0o755`",
+        "`493`",
+        "`0XFE`",
+        "64MiB",
+        "64 MiB or 73",
+    ] {
+        assert_eq!(leaking(words), 1, "{words}");
+    }
+    for words in [
+        "a73 of x.8125",
+        "81.25 of it",
+        "float73",
+        "3d",
+        "72ms",
+        "64 of it",
+        "1073MB",
+    ] {
+        assert_eq!(leaking(words), 0, "{words}");
+    }
+}
+
+#[test]
+fn strings_formulas_in_prose_and_files_of_other_kinds_leak_too() {
+    let gold = files(&[
+        (
+            "a.py",
+            "HEAD = \"sk-magic-header-v7\"\nMODE = 'all_to_all'\nx = (rows - centre) * ratio / (spread + eps)\n",
+        ),
+        ("table.yaml", "width: 8191\n"),
+        ("uv.lock", "version = \"9.77\"\n"),
+    ]);
+    let base = files(&[("b.py", "OLD = 'sk-old-header-v6'\n")]);
+    let leaking = |words: &str, allowed: &[&'static str]| -> Vec<What> {
+        let sources = Sources {
+            base: &base,
+            of: vec![("gold", &gold)],
+            signatures: Vec::new(),
+            allowed: allowed.to_vec(),
+        };
+        leaks(words, &sources)
+            .0
+            .into_iter()
+            .map(|l| l.what)
+            .collect()
+    };
+    let formula = "(rows - centre) * ratio / (spread + eps)";
+    for words in [
+        format!("It is {formula} for each."),
+        format!("It is:\n\n    {formula}\n"),
+        format!("~~~\n{formula}\n~~~\n"),
+    ] {
+        assert!(leaking(&words, &[]).contains(&What::Formula), "{words}");
+    }
+    let head = "Frames begin with sk-magic-header-v7.";
+    assert_eq!(leaking(head, &[]), [What::Constant]);
+    assert_eq!(leaking(head, &["sk-magic-header-v7"]), []);
+    assert_eq!(
+        leaking("sk-old-header-v6, `all_to_all`, xsk-magic-header-v7", &[]),
+        []
+    );
+    assert_eq!(leaking("of 8,191 bytes", &[]), [What::Constant]);
+    assert_eq!(leaking("of 9.77 bytes", &[]), []);
+}
+
+#[test]
+fn words_about_the_judge_and_names_of_the_suite_are_found() {
+    use FindingKind::*;
+    for (words, message) in [
+        ("See test_p.", "names the probe test_p"),
+        ("Results are compared with gold there.", "compared with"),
+        ("Your work is verified by us.", "verified by"),
+        ("Your work is\nevaluated.", "evaluated"),
+        ("Look into probes/ for more.", "probes/"),
+        ("An official test runs it.", "official test"),
+        ("The patch is scored.", "scored"),
+    ] {
+        let all = found(&PROMPT.replace("Run it.", words), "");
+        let hit = all.iter().any(|f| f.0 == Checking && f.2.contains(message));
+        assert!(hit, "{words}: {all:?}");
+    }
+    for words in [
+        "Bits are compared with bits.",
+        "It is evaluated lazily.",
+        "The repository's test suite goes on passing.",
+    ] {
+        assert_eq!(found(&PROMPT.replace("Run it.", words), ""), [], "{words}");
+    }
+}
+
+#[test]
+fn without_topics_each_item_or_sentence_is_a_promise() {
+    use FindingKind::*;
+    let with = |body: &str| {
+        let (head, rest) = PROMPT.split_once("**Mean.**").unwrap();
+        let (_, tail) = rest.split_once("## Working").unwrap();
+        let all = found(&format!("{head}{body}\n\n## Working{tail}"), "");
+        all.into_iter().map(|f| (f.0, f.1)).collect::<Vec<_>>()
+    };
+    let sound = "All of this holds:\n\n- Every part\n  counts by its weight.\n- Nothing is left over,\n  not even:\n  - this\n";
+    assert_eq!(with(sound), []);
+    assert_eq!(
+        with(&format!("{sound}- It is new.\n")),
+        [(Unprobed, Some(18))]
+    );
+    assert_eq!(
+        with(&format!("{sound}\nAnd it is new.\n")),
+        [(Unprobed, Some(19))]
+    );
+    let numbered = "1. Every part counts by its weight.\n2. Nothing is left over.\n3. It is new.";
+    assert_eq!(with(numbered), [(Unprobed, Some(13))]);
+    let prose = "Every part counts by its weight. Nothing is left over. It is\nnew, e.g. here.";
+    assert_eq!(with(prose), [(Unprobed, Some(11))]);
+    let vague = "Every part counts by its weight. Nothing is left over.\n\nIt is fast and handles edge cases well.";
+    assert_eq!(with(vague), [(Ambiguous, Some(13)), (Unprobed, Some(13))]);
 }
