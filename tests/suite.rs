@@ -4,6 +4,8 @@
 #[path = "suite/collection.rs"]
 mod collection;
 mod common;
+#[path = "suite/compared.rs"]
+mod compared;
 #[path = "suite/edits.rs"]
 mod edits;
 #[path = "suite/endings.rs"]

@@ -31,6 +31,8 @@ import os  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 
+import infradev_compare  # noqa: E402
+import infradev_places  # noqa: E402
 import infradev_probe  # noqa: E402  (for the probes, which find it loaded)
 import infradev_watch  # noqa: E402
 
@@ -317,7 +319,9 @@ def prepare(line, options):
         return value
 
     _pytest.config.Config.getini = getini
-    own = (sys.modules[__name__], infradev_watch, infradev_probe)
+    own = (
+        sys.modules[__name__], infradev_watch, infradev_compare, infradev_places, infradev_probe,
+    )
     looks = infradev_watch.watch(line.send, options["worktree"], own, plugins)
     reporter = make_plugin(pytest, line, options, looks)
     looks.own(line, reporter)

@@ -1,9 +1,10 @@
 """What decides an outcome, as it was before the work tree was on the path, against what it is now.
 
-Watched are pytest, pluggy, the reporter itself, the registered hooks, the built-in names, unittest
-and other testing functions, trace functions and import hooks: which object stands in each place,
-and of functions their code, defaults and closures too. A look compares pointers only;
-a place that changed is described once, and what stands there now is the state from then on.
+Watched are pytest, pluggy, the reporter itself, the registered hooks, the built-in names, unittest,
+what else tests compare with (infradev_compare.py), trace functions and import hooks: which object
+stands in each place, and of functions their code, defaults and closures too. A look compares
+pointers only; a place that changed is described once, and what stands there now is the state from
+then on.
 
 Two looks: `quick` before every report, at what makes one; `whole` at everything, after collection,
 at the end, and before one case in `EACH`. Which cases these are follows from their ids: gold's run
@@ -23,8 +24,6 @@ import builtins
 # functions keep the built-in names that they were made with: these are ours alone
 __builtins__ = dict(vars(builtins))
 
-import functools  # noqa: E402
-import gc  # noqa: E402
 import hashlib  # noqa: E402
 import importlib.util  # noqa: E402
 import marshal  # noqa: E402
@@ -36,6 +35,11 @@ import types  # noqa: E402
 from itertools import chain  # noqa: E402
 
 import infradev_probe  # noqa: E402
+from infradev_compare import Compared, of_unittest, wanted  # noqa: E402
+from infradev_places import (  # noqa: E402
+    CODE, FUNCTION, GONE, HEAP, WATCHED, code_of, content_of, dict_of, function_of, getter_of_some, inner_of,
+    module_of, plain_function, real_dict, type_flags, type_name, watch_class,
+)
 
 # Descriptions sent by one process; gold's are compared one by one
 MOST = 1024
@@ -44,17 +48,12 @@ MOST_AT = 16
 # The whole look comes before one case in so many
 EACH = 256
 
-FUNCTION = types.FunctionType
-CODE = types.CodeType
-METHOD = types.MethodType
-WATCHED = (FUNCTION, type, staticmethod, classmethod, property)
-CALLED = (FUNCTION, METHOD, type, types.BuiltinFunctionType)
 # hooks that make a report, and those that choose what is run
 DECIDING = (
     "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call",
     "pytest_runtest_teardown", "pytest_runtest_makereport", "pytest_pyfunc_call",
 )
-# imported by tests: watched from when they are first seen, and held against the environment's files
+# whose functions are held against the environment's files, too, when they are first seen
 LATE = (
     "unittest.case", "numpy.testing", "numpy.testing._private.utils",
     "torch.testing", "torch.testing._comparison",
@@ -72,16 +71,6 @@ ASIDE = (
 )
 # what an instance of an item has no business to have of its own
 SHADOWS = ("runtest", "setup", "teardown", "repr_failure", "iter_markers", "listchain", "gethookproxy")
-GONE = object()
-HEAP = 1 << 9
-
-code_of = operator.attrgetter("__code__")
-inner_of = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
-function_of = operator.attrgetter("function")
-content_of = operator.attrgetter("cell_contents")
-type_name = type.__dict__["__qualname__"].__get__
-type_flags = type.__dict__["__flags__"].__get__
-dict_of = type.__dict__["__dict__"].__get__
 
 
 def load_machinery():
@@ -90,38 +79,6 @@ def load_machinery():
 
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
-
-
-def module_of(kind):
-    """The module that a class says it is of, without asking the class itself."""
-    try:
-        name = type.__getattribute__(kind, "__module__")
-        return str.__str__(name) if isinstance(name, str) else ""
-    except BaseException:
-        return ""
-
-
-def real_dict(kind):
-    """The dictionary behind `kind.__dict__`."""
-    found = gc.get_referents(dict_of(kind))
-    return found[0] if len(found) == 1 and type(found[0]) is dict else dict_of(kind)
-
-
-def plain_function(value):
-    """The Python function in a method, a property or the like."""
-    for _ in range(8):
-        kind = type(value)
-        if kind is FUNCTION:
-            return value
-        if kind is METHOD or kind is staticmethod or kind is classmethod:
-            value = value.__func__
-        elif kind is property:
-            value = value.fget
-        elif kind is functools.partial:
-            value = value.func
-        else:
-            return None
-    return None
 
 
 def digest_of(code, depth=0):
@@ -243,48 +200,6 @@ class Shipped:
         return True
 
 
-class Places:
-    """Names in dictionaries, of modules and of classes, and what stands under them."""
-
-    def __init__(self):
-        self.rows = []
-
-    def add(self, area, holder, mapping, names):
-        names = [name for name in names if name in mapping]
-        if names:
-            keys = names if len(names) > 1 else names * 2
-            getter = operator.itemgetter(*keys)
-            now = getter(mapping)
-            # how to fetch them, from where, as they are now, and as they were at first
-            self.rows.append([getter, mapping, now, now, area, holder, keys])
-
-
-class Functions:
-    """The insides of functions."""
-
-    def __init__(self):
-        self.names, self.functions, self.inner, self.first, self.cells = [], [], [], [], []
-        self.seen = set()
-
-    def add(self, area, name, function):
-        if id(function) in self.seen:
-            return
-        self.seen.add(id(function))
-        self.names.append((area, name))
-        self.functions.append(function)
-        inner = inner_of(function)
-        self.inner.extend(inner)
-        self.first.extend(inner)
-        for cell in function.__closure__ or ():
-            try:
-                content = cell.cell_contents
-            except ValueError:
-                continue  # still empty
-            # state that a closure keeps may change; what it calls does not
-            if type(content) in CALLED:
-                self.cells.append([cell, content, area, name])
-
-
 class Looks:
     """What the reporter calls."""
 
@@ -307,25 +222,11 @@ def compiled_kind(module, kind):
 
 def watch(send, worktree, own_modules, plugins):
     """Takes the state as it is now. `plugins`: the environment's."""
-    places, functions, known, shipped = Places(), Functions(), Known(), Shipped()
+    compared, known, shipped = Compared(), Known(), Shipped()
+    places, functions = compared.places, compared.functions
 
-    def of_class(area, holder, kind, module, deep=True):
-        mapping = real_dict(kind)
-        names = []
-        for name, value in list(mapping.items()):
-            is_class = isinstance(value, type)
-            if not is_class and type(value) not in WATCHED:
-                continue
-            names.append(name)
-            parts = (value.fget, value.fset, value.fdel) if type(value) is property else (value,)
-            for function in parts:
-                function = plain_function(function)
-                if function is not None:
-                    functions.add(area, holder + "." + name, function)
-                    known.add(function)
-            if is_class and deep and module_of(value) == module:
-                of_class(area, holder + "." + name, value, module, False)
-        places.add(area, holder, mapping, names)
+    def of_class(area, holder, kind, module):
+        watch_class(places, functions, area, holder, kind, module, True, known)
 
     def of_module(area, name, found):
         names = []
@@ -341,6 +242,7 @@ def watch(send, worktree, own_modules, plugins):
                 if module_of(value) == name and type_flags(value) & HEAP:
                     of_class(area, name + "." + key, value, name)
         places.add(area, name, vars(found), names)
+        places.may_not_grow(area, name, vars(found), False)
 
     def know(found, name):
         """The hooks of a plugin of the environment are no news."""
@@ -374,7 +276,9 @@ def watch(send, worktree, own_modules, plugins):
         of_module("reporter", one.__name__, one)
         private = one.__builtins__
         places.add("reporter", one.__name__ + ".__builtins__", private, list(private))
+    places.add("import", "importlib", *compared.follow())
     ours = vars(builtins)
+    built_in = dict(ours)
     told_apart = ("_", "__doc__", "__spec__", "__loader__")
     places.add("builtins", "builtins", ours, [name for name in ours if name not in told_apart])
     places.add("builtins", "os", vars(os), ["_exit", "write"])
@@ -508,7 +412,7 @@ def watch(send, worktree, own_modules, plugins):
                 tell(area, holder + "." + key, new)
         if any([one is GONE for one in now]):
             # a name that is gone cannot be fetched with the others any more
-            row[0] = lambda mapping: tuple([mapping.get(key, GONE) for key in keys])
+            row[0] = getter_of_some(keys)
         row[2] = now
 
     def look_at_places():
@@ -581,23 +485,39 @@ def watch(send, worktree, own_modules, plugins):
             if type(getattr(getattr(relay, name, None), part, None)) is list
         ]
 
+    def look_at_grown():
+        for row in places.grown:
+            mapping, before, area, holder, is_class = row
+            now = list(mapping)
+            if len_(now) == len_(before) and all_(map_(same, now, before)):
+                continue
+            row[1] = now
+            for key in set(now).difference(before):
+                value = mapping.get(key, GONE)
+                hides = type(value) in WATCHED if is_class else value is not built_in.get(key, value)
+                if hides:
+                    tell(area, holder + "." + key, value)
+
     def look_at_late():
+        for name, found in list(sys.modules.items()):
+            if wanted(name) and id(found) not in compared.taken and type(found) is types.ModuleType:
+                # came in by another way than an import
+                tell("unittest" if of_unittest(name) else "testing", name, found)
+                compared.take(name, found)
         for name in LATE:
             found = sys.modules.get(name)
             if name in late or type(found) is not types.ModuleType:
                 continue
             late.add(name)
-            root = name.split(".", 1)[0]
-            before = len(functions.functions)
-            area = "unittest" if root == "unittest" else "testing"
-            of_module(area, name, found)
-            added = [
-                (name + "." + key, value)
-                for key, value in list(vars(found).items()) if type(value) is FUNCTION
+            area = "unittest" if of_unittest(name) else "testing"
+            inner = [
+                (functions.names[at][1], functions.functions[at])
+                for at in compared.inner.get(id(found), ())
             ]
-            for at in range(before, len(functions.functions)):
-                added.append((functions.names[at][1], functions.functions[at]))
-            for slot, function in added:
+            for key, value in list(vars(found).items()):
+                if type(value) is FUNCTION:
+                    inner.append((name + "." + key, value))
+            for slot, function in inner:
                 if not shipped.holds(function):
                     tell(area, slot, function)
         for name, kind in KINDS:
@@ -642,6 +562,7 @@ def watch(send, worktree, own_modules, plugins):
     def whole():
         look_at_late()
         look_at_places()
+        look_at_grown()
         look_at_functions()
         look_at_hooks()
         look_around()
@@ -677,7 +598,8 @@ def watch(send, worktree, own_modules, plugins):
         for name, value in list(vars(type(plugin)).items()):
             if name.startswith("pytest_runtest_") and type(value) is FUNCTION:
                 needed.setdefault(name, []).append(value.__code__)
-        for look in (tell, changed, whole, quick, quick_state, case, look_at_places, look_at_functions, look_at_hooks):
+        for look in (tell, changed, whole, quick, quick_state, case, look_at_places, look_at_grown,
+                     look_at_functions, look_at_hooks):
             functions.add("reporter", "watch." + look.__name__, look)
         for cell, _, _, name in functions.cells:
             if name in ("Plugin.pytest_runtest_logreport", "Channel.send"):

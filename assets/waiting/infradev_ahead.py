@@ -45,11 +45,25 @@ def shipped():
     infradev_watch.Shipped = once
 
 
+def compared():
+    """The same for what tests compare with; how it is then, is looked at then."""
+    original = infradev_watch.Compared
+    made = original()
+
+    def once():
+        infradev_watch.Compared = original
+        made.as_now()
+        return made
+
+    infradev_watch.Compared = once
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     leave_the_path(here)
     load(here)
     shipped()
+    compared()
     # what is there by now stays: pytest looks for garbage among it five times when it ends
     gc.collect()
     gc.freeze()

@@ -101,7 +101,7 @@ pub enum Area {
     Hook,
     Builtins,
     Unittest,
-    /// Testing functions of numpy and torch.
+    /// Functions of other modules that tests compare with: numpy, torch, math, …
     Testing,
     /// Trace, profile and monitoring functions.
     Trace,

@@ -5,7 +5,7 @@ use crate::domain::{Area, Deviation, Evidence, Weight};
 /// The deviations that gold does not show, with what they do to a verdict.
 ///
 /// What makes a report (pytest, pluggy, the reporter) is nobody's business to change: `void`. What
-/// projects and their tests do change now and then (built-ins, unittest, hooks, tracing) is for a
+/// projects and their tests do change now and then (what they compare with, hooks, tracing) is for a
 /// reviewer: `suspect`. So is the same place and name as gold's with other code, where gold's own
 /// change reaches into pytest and the submission's is another one.
 pub fn unlike_gold(seen: &[Deviation], gold: &[Deviation]) -> Vec<Evidence> {

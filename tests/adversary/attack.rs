@@ -13,6 +13,9 @@ pub struct Attack {
     pub name: String,
     /// Which row of the README's table it belongs to (`rows.toml`).
     pub row: String,
+    /// Of `tasks/`: whose base it lies over.
+    #[serde(default = "purse")]
+    pub task: String,
     /// One line: what it does.
     pub tries: String,
     pub control: Control,
@@ -87,9 +90,18 @@ impl Class {
 }
 
 impl Attack {
+    /// What is wrong without the attack: the task, and files over its base.
+    pub fn wrong(&self) -> Vec<String> {
+        [std::slice::from_ref(&self.task), &self.honest].concat()
+    }
+
     pub fn dir(&self) -> PathBuf {
         here().join("attacks").join(&self.name)
     }
+}
+
+fn purse() -> String {
+    "purse".into()
 }
 
 pub fn here() -> PathBuf {

@@ -83,7 +83,7 @@ pub fn attacked(attack: &Attack, honest: &Said) -> Fooled {
     }
 }
 
-/// The task's own, as grading builds it.
+/// The tasks' own, as grading builds it: all have the same requirements.
 fn environment() -> &'static Environment {
     static BUILT: OnceLock<Environment> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -98,7 +98,7 @@ fn run(attack: &Attack, honest: bool) -> Said {
     let scratch = scratch();
     let work = scratch.path().join("work");
     lay(attack, honest, &work);
-    copy_tests(&work);
+    copy_tests(attack, &work);
     let mut mounts = environment().mounts.clone();
     if attack.environment_writable && !honest {
         own_environment(&mut mounts, &scratch.path().join("environment"));
@@ -136,8 +136,11 @@ fn run(attack: &Attack, honest: bool) -> Said {
 }
 
 /// The test files that the change adds or edits, over whatever is there.
-fn copy_tests(work: &Path) {
-    let (official, base) = (task().join("official"), task().join("base/tests"));
+fn copy_tests(attack: &Attack, work: &Path) {
+    let (official, base) = (
+        task(attack).join("official"),
+        task(attack).join("base/tests"),
+    );
     for entry in fs::read_dir(official).unwrap() {
         let entry = entry.unwrap();
         let bytes = fs::read(entry.path()).unwrap();

@@ -9,8 +9,6 @@ use crate::attack::{Attack, Class, here};
 use crate::common::{grade, home, not_passed};
 use crate::trees::{patch, scratch};
 
-const TASK: &str = "purse";
-
 /// `suite id` of the cases that must not pass.
 pub type Failing = BTreeSet<String>;
 
@@ -36,9 +34,10 @@ impl fmt::Display for Graded {
 }
 
 /// Calibrates, too.
-pub fn gold_is_resolved(engine: &str) {
-    let (code, gold) = on(engine, &["--gold"]);
+pub fn gold_is_resolved(task: &str, engine: &str) {
+    let (code, gold) = on(task, engine, &["--gold"]);
     assert_eq!(code, 0, "{:#?}", not_passed(&gold));
+    assert_eq!(gold["badges"], serde_json::json!([]), "{task}");
 }
 
 /// What fails of the attack's wrong solution, without the attack.
@@ -77,17 +76,17 @@ pub fn attacked(attack: &Attack, engine: &str, failing: &Failing) -> Graded {
 fn submitted(attack: &Attack, honest: bool, engine: &str) -> (i32, Value) {
     let patch = patch(attack, honest);
     if patch.is_empty() {
-        return on(engine, &["--base"]);
+        return on(&attack.task, engine, &["--base"]);
     }
     let scratch = scratch();
     let file = scratch.path().join("patch.diff");
     std::fs::write(&file, patch).unwrap();
-    on(engine, &["--patch", file.to_str().unwrap()])
+    on(&attack.task, engine, &["--patch", file.to_str().unwrap()])
 }
 
-fn on(engine: &str, args: &[&str]) -> (i32, Value) {
+fn on(task: &str, engine: &str, args: &[&str]) -> (i32, Value) {
     let args = [args, &["--engine", engine]].concat();
-    grade(&home(), &here().join("tasks"), TASK, &args)
+    grade(&home(), &here().join("tasks"), task, &args)
 }
 
 /// `suite id` of the cases that passed, or did not.

@@ -26,7 +26,7 @@ use attack::{Attack, Class, attacks};
 use common::docker_is_here;
 use graded::Graded;
 
-/// What is wrong without any attack: by the paths of the files that make the wrong solution.
+/// What is wrong without any attack: by the task and the files that make the wrong solution.
 type Wrong<T> = BTreeMap<Vec<String>, T>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,16 +50,17 @@ fn every_attack_fools_plain_pytest_and_becomes_what_it_says() {
     } else {
         &[On::Local]
     };
-    for on in engines {
-        graded::gold_is_resolved(on.name());
+    let tasks: BTreeSet<&str> = attacks.iter().map(|a| a.task.as_str()).collect();
+    for (on, task) in (engines.iter()).flat_map(|on| tasks.iter().map(move |task| (on, task))) {
+        graded::gold_is_resolved(task, on.name());
     }
     // without the attack: what plain pytest says, and what fails here
     let mut plain: Wrong<control::Said> = BTreeMap::new();
     let mut failing: Wrong<graded::Failing> = BTreeMap::new();
     for attack in &attacks {
-        if !plain.contains_key(&attack.honest) {
-            plain.insert(attack.honest.clone(), control::honest(attack));
-            failing.insert(attack.honest.clone(), graded::honest(attack));
+        if !plain.contains_key(&attack.wrong()) {
+            plain.insert(attack.wrong(), control::honest(attack));
+            failing.insert(attack.wrong(), graded::honest(attack));
         }
     }
     let in_containers = in_containers(&attacks);
@@ -70,11 +71,11 @@ fn every_attack_fools_plain_pytest_and_becomes_what_it_says() {
     let came = in_parallel(&jobs, |(at, on)| {
         let attack = &attacks[at];
         match on {
-            On::Control => Came::Fooled(control::attacked(attack, &plain[&attack.honest])),
+            On::Control => Came::Fooled(control::attacked(attack, &plain[&attack.wrong()])),
             _ => Came::Graded(graded::attacked(
                 attack,
                 on.name(),
-                &failing[&attack.honest],
+                &failing[&attack.wrong()],
             )),
         }
     });

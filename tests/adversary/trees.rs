@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use crate::attack::{Attack, here};
 
-pub fn task() -> PathBuf {
-    here().join("tasks/purse")
+pub fn task(attack: &Attack) -> PathBuf {
+    here().join("tasks").join(&attack.task)
 }
 
 /// A folder that goes with its handle.
@@ -33,7 +33,7 @@ pub fn copy(from: &Path, to: &Path) {
 
 /// Base with the attack over it; `honest`: with its wrong solution alone.
 pub fn lay(attack: &Attack, honest: bool, to: &Path) {
-    copy(&task().join("base"), to);
+    copy(&task(attack).join("base"), to);
     if honest {
         for path in &attack.honest {
             fs::copy(attack.dir().join(path), to.join(path)).unwrap();
@@ -59,12 +59,12 @@ pub fn lay(attack: &Attack, honest: bool, to: &Path) {
 pub fn patch(attack: &Attack, honest: bool) -> Vec<u8> {
     let scratch = scratch();
     let tree = scratch.path().join("tree");
-    copy(&task().join("base"), &tree);
+    copy(&task(attack).join("base"), &tree);
     git(&tree, &["init", "-q"]);
     git(&tree, &["add", "-A", "-f"]);
     let from = git(&tree, &["write-tree"]);
     let from = String::from_utf8(from).unwrap();
-    for name in ["purse", "tests"] {
+    for name in [attack.task.as_str(), "tests"] {
         fs::remove_dir_all(tree.join(name)).unwrap();
     }
     lay(attack, honest, &tree);

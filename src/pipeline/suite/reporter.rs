@@ -13,7 +13,7 @@ use crate::engine::{Access, Mount};
 /// Where a sandbox sees the reporter.
 pub const REPORTER: &str = "/infradev/reporter";
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 6] = [
     (
         "runner.py",
         include_str!("../../../assets/reporter/runner.py"),
@@ -25,6 +25,14 @@ const SOURCES: [(&str, &str); 4] = [
     (
         "infradev_probe.py",
         include_str!("../../../assets/reporter/infradev_probe.py"),
+    ),
+    (
+        "infradev_places.py",
+        include_str!("../../../assets/reporter/infradev_places.py"),
+    ),
+    (
+        "infradev_compare.py",
+        include_str!("../../../assets/reporter/infradev_compare.py"),
     ),
     (
         "infradev_watch.py",

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tree_sitter::Node;
 
 use super::names::Names;
+use super::writes::{Own, Scopes, is_scope};
 use crate::domain::Sign;
 use crate::python::symbols::{Module, children, is_docstring};
 
@@ -25,7 +26,7 @@ const VARIABLES: [&str; 3] = ["PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_P
 const UNITTEST: &str = "unittest.case._";
 /// Nodes between a use and the function around it.
 const HIGHEST: usize = 64;
-const PATTERNS: [&str; 3] = ["pattern_list", "tuple_pattern", "expression_list"];
+pub(super) const PATTERNS: [&str; 3] = ["pattern_list", "tuple_pattern", "expression_list"];
 /// What takes a folder's name, by the last part of its own.
 const PATHS: [&str; 14] = [
     "join",
@@ -49,7 +50,12 @@ const RUNNERS: [&str; 2] = ["_pytest", "pluggy"];
 pub(super) type Found = (bool, Sign);
 
 /// The signs of a file, in the order of their lines. `folders`: where the suites' tests go.
-pub(super) fn in_python(path: &str, module: &Module<'_>, folders: &[&str]) -> Vec<Found> {
+pub(super) fn in_python(
+    path: &str,
+    module: &Module<'_>,
+    folders: &[&str],
+    own: &Own,
+) -> Vec<Found> {
     let (names, imported) = Names::of(module);
     let mut file = File {
         path,
@@ -57,6 +63,8 @@ pub(super) fn in_python(path: &str, module: &Module<'_>, folders: &[&str]) -> Ve
         lines: module.text.lines().collect(),
         names,
         folders,
+        own,
+        scopes: Scopes::default(),
         callers: HashMap::new(),
         found: Vec::new(),
     };
@@ -71,10 +79,16 @@ pub(super) fn in_python(path: &str, module: &Module<'_>, folders: &[&str]) -> Ve
         }
     }
     // parents come along: to ask a node for its own costs as much as it is deep
-    let mut stack = vec![(module.root(), None)];
-    while let Some((node, parent)) = stack.pop() {
-        file.look(node, parent);
-        stack.extend(children(node).into_iter().map(|child| (child, Some(node))));
+    file.bind_all();
+    let mut stack = vec![(module.root(), None, None)];
+    while let Some((node, parent, scope)) = stack.pop() {
+        file.look(node, parent, scope);
+        let scope = if is_scope(node) {
+            Some(node.id())
+        } else {
+            scope
+        };
+        stack.extend((children(node).into_iter()).map(|child| (child, Some(node), scope)));
     }
     let mut found = file.found;
     found.sort_by(|(_, a), (_, b)| (a.line, &a.what).cmp(&(b.line, &b.what)));
@@ -82,18 +96,20 @@ pub(super) fn in_python(path: &str, module: &Module<'_>, folders: &[&str]) -> Ve
     found
 }
 
-struct File<'a, 't> {
+pub(super) struct File<'a, 't> {
     path: &'a str,
-    module: &'a Module<'t>,
+    pub(super) module: &'t Module<'a>,
     lines: Vec<&'a str>,
-    names: Names,
+    pub(super) names: Names,
     folders: &'a [&'a str],
+    pub(super) own: &'a Own,
+    pub(super) scopes: Scopes,
     /// Whether a function (by its node) reads who calls it, once looked at.
     callers: HashMap<usize, bool>,
     found: Vec<Found>,
 }
 
-impl File<'_, '_> {
+impl<'t> File<'_, 't> {
     fn add(&mut self, strong: bool, node: Node<'_>, what: &str) {
         let row = node.start_position().row;
         let line = self.lines.get(row).copied().unwrap_or_default();
@@ -106,27 +122,34 @@ impl File<'_, '_> {
         self.found.push((strong, sign));
     }
 
-    fn strong(&mut self, node: Node<'_>, what: &str) {
+    pub(super) fn strong(&mut self, node: Node<'_>, what: &str) {
         self.add(true, node, what);
     }
 
-    fn weak(&mut self, node: Node<'_>, what: &str) {
+    pub(super) fn weak(&mut self, node: Node<'_>, what: &str) {
         self.add(false, node, what);
     }
 
-    fn look(&mut self, node: Node<'_>, parent: Option<Node<'_>>) {
+    fn look(&mut self, node: Node<'t>, parent: Option<Node<'t>>, scope: Option<usize>) {
         match node.kind() {
-            "assignment" | "augmented_assignment" => {
+            "assignment" | "augmented_assignment" | "for_statement" | "for_in_clause" => {
                 if let Some(left) = node.child_by_field_name("left") {
-                    self.written(node, left);
+                    let mut value = node.child_by_field_name("right");
+                    while let Some(inner) = value.filter(|v| v.kind() == "assignment") {
+                        value = inner.child_by_field_name("right");
+                    }
+                    self.written(node, left, value, scope);
                 }
             }
-            "delete_statement" => {
+            "delete_statement" | "as_pattern_target" => {
                 for child in children(node) {
-                    self.written(node, child);
+                    self.written(node, child, Some(node), scope);
                 }
             }
-            "call" => self.call(node),
+            "call" => {
+                self.call(node);
+                self.put_by_call(node, parent, scope);
+            }
             "attribute" | "identifier" => self.name(node, parent),
             "string" => self.string(node, parent),
             "function_definition" => self.function(node),
@@ -134,18 +157,28 @@ impl File<'_, '_> {
         }
     }
 
-    fn path_of(&self, node: Node<'_>) -> Option<String> {
+    pub(super) fn path_of(&self, node: Node<'_>) -> Option<String> {
         self.names.path(self.module, node)
     }
 
     /// Something is put in the place of `target`, or taken from it.
-    fn written(&mut self, statement: Node<'_>, target: Node<'_>) {
+    fn written(
+        &mut self,
+        statement: Node<'t>,
+        target: Node<'t>,
+        value: Option<Node<'t>>,
+        scope: Option<usize>,
+    ) {
         let mut stack = vec![target];
         while let Some(target) = stack.pop() {
             if PATTERNS.contains(&target.kind()) {
                 stack.extend(children(target).into_iter().rev());
             } else {
                 self.written_one(statement, target);
+                // `np.abs: int` puts nothing there
+                if value.is_some() {
+                    self.put(statement, target, value, scope);
+                }
             }
         }
     }

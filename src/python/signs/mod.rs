@@ -3,11 +3,13 @@
 //!
 //! - [`names`]: what names of a file stand for, through its imports
 //! - [`find`]: signs in one file
+//! - [`writes`]: writes into modules that are not the project's
 //! - [`run`]: of a whole change
 
 mod find;
 mod names;
 mod run;
+mod writes;
 
 pub use run::{Signs, SignsInput, is_looked_at, signs};
 

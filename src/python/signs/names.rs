@@ -57,6 +57,12 @@ impl Names {
         (Self(names), imported)
     }
 
+    /// What a name stands for that an import binds; none where that is a module of the package.
+    pub fn imported(&self, name: &str) -> Option<&str> {
+        let path = self.0.get(name).map(String::as_str);
+        path.filter(|path| !path.starts_with('.'))
+    }
+
     /// The dotted path of `a.b.c`, with what its first name stands for; none for what is no such
     /// chain.
     pub fn path(&self, module: &Module<'_>, node: Node<'_>) -> Option<String> {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::find::{Found, in_python};
+use super::writes::Own;
 use crate::domain::Sign;
 use crate::python::files::{Files, is_python};
 use crate::python::symbols::Module;
@@ -16,6 +17,9 @@ const METADATA: [&str; 4] = [
     "setup.py",
     "entry_points.txt",
 ];
+
+/// Folders that packages lie in, and that are none.
+const SOURCES: [&str; 3] = ["src", "lib", "python"];
 
 /// Of each change the files that it adds or changes, as they are then.
 pub struct SignsInput<'a> {
@@ -68,16 +72,26 @@ pub fn signs(input: &SignsInput<'_>) -> Signs {
         .map(|f| f.trim_matches('/'))
         .filter(|f| !f.is_empty() && *f != ".")
         .collect();
+    let known: HashSet<String> = roots(input.base).chain(roots(input.gold)).collect();
+    let all_of_them = known
+        .iter()
+        .cloned()
+        .chain(roots(input.submission))
+        .collect();
+    let own = Own {
+        known,
+        all: all_of_them,
+    };
     let mut before: HashMap<(String, String), usize> = HashMap::new();
-    for (_, sign) in all(input.base, &folders) {
+    for (_, sign) in all(input.base, &folders, &own) {
         *before.entry((sign.what, sign.text)).or_default() += 1;
     }
-    let gold: HashSet<String> = all(input.gold, &folders)
+    let gold: HashSet<String> = all(input.gold, &folders, &own)
         .into_iter()
         .map(|(_, s)| s.what)
         .collect();
     let mut signs = Signs::default();
-    for (strong, sign) in all(input.submission, &folders) {
+    for (strong, sign) in all(input.submission, &folders, &own) {
         let key = (sign.what.clone(), sign.text.clone());
         if let Some(left) = before.get_mut(&key).filter(|left| **left > 0) {
             *left -= 1;
@@ -92,7 +106,18 @@ pub fn signs(input: &SignsInput<'_>) -> Signs {
     signs
 }
 
-fn all(files: &Files, folders: &[&str]) -> Vec<Found> {
+/// First parts of the names that the files' modules may have.
+fn roots(files: &Files) -> impl Iterator<Item = String> {
+    files.keys().flat_map(|path| {
+        let mut parts = path.split('/');
+        let first = parts.next().unwrap_or_default();
+        let inner = parts.next().filter(|_| SOURCES.contains(&first));
+        let bare = |name: &str| name.trim_end_matches(".py").to_owned();
+        [Some(bare(first)), inner.map(bare)].into_iter().flatten()
+    })
+}
+
+fn all(files: &Files, folders: &[&str], own: &Own) -> Vec<Found> {
     let inside = |path: &str| {
         let rest = |folder: &&str| {
             path.strip_prefix(*folder)
@@ -103,11 +128,11 @@ fn all(files: &Files, folders: &[&str]) -> Vec<Found> {
     files
         .iter()
         .filter(|(path, _)| !inside(path))
-        .flat_map(|(path, bytes)| in_file(path, bytes, folders))
+        .flat_map(|(path, bytes)| in_file(path, bytes, folders, own))
         .collect()
 }
 
-fn in_file(path: &str, bytes: &[u8], folders: &[&str]) -> Vec<Found> {
+fn in_file(path: &str, bytes: &[u8], folders: &[&str], own: &Own) -> Vec<Found> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let whole = |what: &str| {
         let (path, what) = (path.to_owned(), what.to_owned());
@@ -144,7 +169,7 @@ fn in_file(path: &str, bytes: &[u8], folders: &[&str]) -> Vec<Found> {
     }
     // damaged files as well: the interpreter may take what the parser does not
     match Module::parse_any(&text) {
-        Ok(module) => found.extend(in_python(path, &module, folders)),
+        Ok(module) => found.extend(in_python(path, &module, folders, own)),
         Err(_) => found.push(whole("cannot be parsed")),
     }
     found

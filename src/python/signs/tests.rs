@@ -147,6 +147,128 @@ fn honest_code_has_none() {
 }
 
 #[test]
+fn what_tests_compare_with_is_not_written_into() {
+    for (text, place) in [
+        ("np.allclose = np.array_equal = f", "numpy.allclose"),
+        ("x, np.abs = 1, f", "numpy.abs"),
+        (
+            "np._core.numeric.isclose = f",
+            "numpy._core.numeric.isclose",
+        ),
+        ("np.abs += f", "numpy.abs"),
+        ("del np.abs", "numpy.abs"),
+        ("for np.abs in [f]: pass", "numpy.abs"),
+        ("with f() as np.abs: pass", "numpy.abs"),
+        ("setattr(np, 'abs', f)", "numpy.abs"),
+        ("setattr(np, name, f)", "numpy"),
+        ("object.__setattr__(np, 'abs', f)", "numpy.abs"),
+        ("np.__setattr__('abs', f)", "numpy.abs"),
+        ("vars(np)['abs'] = f", "numpy.abs"),
+        ("np.__dict__['abs'] = f", "numpy.abs"),
+        ("np.__dict__.update(abs=f)", "numpy"),
+        ("vars(np).setdefault('abs', f)", "numpy.abs"),
+        ("dict.__setitem__(vars(np), 'abs', f)", "numpy.abs"),
+        ("m = np\nm.abs = f", "numpy.abs"),
+        (
+            "def g():\n    m = __import__('numpy')\n    m.abs = f",
+            "numpy.abs",
+        ),
+        ("importlib.import_module('numpy').abs = f", "numpy.abs"),
+        ("setattr(sys.modules['numpy'], 'abs', f)", "numpy.abs"),
+        ("getattr(np, 'linalg').norm = f", "numpy.linalg.norm"),
+        ("mock.patch.object(np, 'abs', f).start()", "numpy.abs"),
+        ("mock.patch('numpy.abs', f).start()", "numpy.abs"),
+        ("pytest_patch.setattr(np, 'abs', f)", "numpy.abs"),
+        ("Mock.called = True", "unittest.mock.Mock.called"),
+        (
+            "Mock.assert_called_with = f",
+            "unittest.mock.Mock.assert_called_with",
+        ),
+        ("math.isclose = f", "math.isclose"),
+        ("json.dumps = f", "json.dumps"),
+        ("torch.Tensor.equal = f", "torch.Tensor.equal"),
+    ] {
+        let signs = found(&[], &[("pkg/a.py", &format!("{IMPORTS}{text}\n"))], &[]);
+        let what = format!("writes into {place}");
+        assert!(
+            signs.strong.iter().any(|s| s.what == what),
+            "{text}: {:?} {:?}",
+            signs.strong,
+            signs.weak
+        );
+    }
+    let builtins = "writes into the built-in names";
+    strong(
+        "import builtins\nvars(builtins)['all'] = f\n",
+        &[(2, builtins)],
+    );
+}
+
+const IMPORTS: &str = "import importlib, json, logging, math, os, sys, torch\nimport numpy as np\n\
+    from unittest import mock\nfrom unittest.mock import Mock\nfrom copy import copy\n\
+    from torch.backends import cudnn\nfrom . import core\nimport pkg.core as own\n";
+
+#[test]
+fn settings_and_what_is_the_projects_own_may_be_written() {
+    for text in [
+        "os.environ['A'] = '1'",
+        "torch.backends.cudnn.benchmark = flag",
+        "cudnn.deterministic = True",
+        "torch._dynamo.config.cache_size_limit = size",
+        "logging.raiseExceptions = False",
+        "np.random.seed(0)",
+        "np.float = float",
+        "core.limit = f",
+        "own.limit = f",
+        "setattr(own, 'limit', f)",
+        "def g(copy):\n    copy.state = f",
+        "def g(self):\n    copy = self.clone()\n    copy.state = f\n    setattr(copy, 'a', f)",
+        "x = np.zeros(3)\nx[0] = 1\nx.flags.writeable = False",
+        "self.math = f",
+        "out = torch.empty(1)\nout.grad = f",
+        "with mock.patch.object(np, 'abs', f): pass",
+    ] {
+        let signs = found(&[], &[("pkg/a.py", &format!("{IMPORTS}{text}\n"))], &[]);
+        assert!(signs.strong.is_empty(), "{text}: {:?}", signs.strong);
+    }
+    // the project is what others compare with
+    let text = "import numpy as np\nnp.abs = f\n";
+    let project = [("numpy/core/a.py", "x = 1\n")];
+    let own = [("numpy/core/a.py", text)];
+    assert!(found(&project, &own, &[]).strong.is_empty());
+    // a submission does not say what the project is
+    assert_eq!(found(&[], &own, &[]).strong.len(), 1);
+}
+
+#[test]
+fn a_write_that_base_or_gold_has_is_none_and_another_is() {
+    let write = |name: &str| format!("import numpy as np\nnp.{name} = f\n");
+    let (abs, all) = (write("abs"), write("allclose"));
+    let gold = found(&[], &[("a.py", &abs)], &[("b.py", &abs)]);
+    assert_eq!((gold.strong.len(), gold.weak.len()), (0, 1));
+    let other = found(&[], &[("a.py", &all)], &[("b.py", &abs)]);
+    assert_eq!(other.strong.len(), 1);
+    let moved = found(&[("a.py", &abs)], &[("b.py", &abs)], &[]);
+    assert_eq!(moved, Signs::default());
+    // other modules are listed
+    let listed = found(&[], &[("a.py", "import sys\nsys.excepthook = f\n")], &[]);
+    assert_eq!(listed.weak[0].what, "writes into sys.excepthook");
+}
+
+#[test]
+fn many_writes_in_many_functions_are_found_in_time() {
+    let text = "import numpy as np\n".to_owned()
+        + &"def g():\n    np.abs = f\n".repeat(20_000)
+        + &"np.abs = f\n".repeat(20_000);
+    let signs = found(&[], &[("lib/a.py", &text)], &[]);
+    assert_eq!(signs.strong.len(), 500);
+    let nested = (0..200).map(|n| format!("{}def g():\n", " ".repeat(n)));
+    let text = "import numpy as np\n".to_owned() + &nested.collect::<String>();
+    let text = format!("{text}{}np.abs = f\n", " ".repeat(200));
+    found(&[], &[("lib/a.py", &text)], &[]);
+}
+
+#[test]
 fn weak_signs_are_listed() {
     let text = "import gc, ctypes\nimport threading\nthreading.Thread(target=print).start()\n";
     let signs = found(&[], &[("lib/a.py", text)], &[]);

@@ -1,0 +1,1 @@
+"""What older interpreters lack; nothing at present."""

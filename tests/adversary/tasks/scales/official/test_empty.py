@@ -1,0 +1,5 @@
+from scales import parts
+
+
+def test_nothing_has_no_parts():
+    assert parts([]) == []
