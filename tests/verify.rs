@@ -6,6 +6,7 @@
 mod common;
 mod verify {
     pub mod coverage;
+    pub mod hollow;
     pub mod mutants;
 }
 

@@ -12,8 +12,11 @@ use super::output::{self, line, safe};
 use super::sources::{self, count};
 use super::table::{by_file, paragraph, table};
 use crate::domain::Task;
+use crate::domain::acceptance::Standing;
 use crate::environment::{Compiled, compile};
-use crate::python::hollow::{Hollow, Kept, Raised, Rule, Unparsed, hollow};
+use crate::pipeline::{Freshness, freshness, recorded_works};
+use crate::python::Source;
+use crate::python::hollow::{Hollow, Kept, Raised, Rule, Unparsed, Works, hollow_but};
 
 /// Where the patch is kept, in the task's folder.
 const FILE: &str = "hollow.patch";
@@ -26,6 +29,8 @@ pub struct HollowDocument {
     pub raised: Vec<Raised>,
     /// New and changed functions that keep their body, and why.
     pub kept: Vec<Kept>,
+    /// A verify run has collected the tests with it; else what runs at import was only read.
+    pub import_tried: bool,
     /// Files that stay as in gold because they could not be read.
     pub unparsed: Vec<Unparsed>,
     /// The Python files that differ from base, compiled.
@@ -58,15 +63,23 @@ pub enum PatchState {
 pub fn run(context: &Context, args: &HollowArgs) -> Result<Exit, Failure> {
     let (task, versions) = sources::open(context, &args.task)?;
     let gold = versions.gold()?;
-    let made = hollow(&versions.base()?, &gold);
-    let texts: BTreeMap<&str, &str> = made
+    let tried =
+        matches!(freshness(&task), Freshness::Fresh(standing) if standing != Standing::Unprobed);
+    let works = if tried {
+        recorded_works(&task)
+    } else {
+        Works::new()
+    };
+    let made = hollow_but(&versions.base()?, &gold, &works);
+    let sources: BTreeMap<&str, Source<'_>> = made
         .changed
         .iter()
         .filter_map(|path| {
             let bytes = made.files.get(path).or_else(|| gold.get(path))?;
-            Some((path.as_str(), std::str::from_utf8(bytes).ok()?))
+            Some((path.as_str(), Source::decode(bytes).ok()?))
         })
         .collect();
+    let texts: BTreeMap<&str, &str> = sources.iter().map(|(p, s)| (*p, &*s.text)).collect();
     let version = task.spec.environment.python.as_deref();
     let version = version.filter(|v| v.starts_with(|c: char| c.is_ascii_digit()));
     let compiled = compile(&texts, version, context.home_path());
@@ -79,6 +92,7 @@ pub fn run(context: &Context, args: &HollowArgs) -> Result<Exit, Failure> {
         rule: made.rule,
         raised: made.raised.clone(),
         kept: made.kept.clone(),
+        import_tried: tried,
         unparsed: made.unparsed.clone(),
         compiled,
         patch: HollowPatch {
@@ -178,6 +192,9 @@ fn show(made: &Hollow, document: &HollowDocument) {
                 .collect();
             table("  ", &rows);
         }
+    }
+    if !document.import_tried {
+        line("import was not tried: `infradev verify` does, and records what else has to work");
     }
     let patch = &document.patch;
     let what = format!(

@@ -77,6 +77,7 @@ pub enum Rule {
     GoldPasses,
     BaseRejected,
     GuardsHold,
+    HollowCollects,
     HollowRejected,
     AdversarialRejected,
     AdversarialOfficial,
@@ -84,10 +85,11 @@ pub enum Rule {
 }
 
 impl Rule {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::GoldPasses,
         Self::BaseRejected,
         Self::GuardsHold,
+        Self::HollowCollects,
         Self::HollowRejected,
         Self::AdversarialRejected,
         Self::AdversarialOfficial,
@@ -99,6 +101,7 @@ impl Rule {
             Self::GoldPasses => "gold passes every probe in every run, none skipped",
             Self::BaseRejected => "every probe rejects base",
             Self::GuardsHold => "every guard passes on base",
+            Self::HollowCollects => "what gold collects, hollow collects",
             Self::HollowRejected => "every probe rejects hollow",
             Self::AdversarialRejected => "every adversarial patch is rejected by a probe",
             Self::AdversarialOfficial => {
@@ -236,6 +239,8 @@ pub enum FindingKind {
     OtherClaim,
     /// A probe that rejects hollow, but by no raise of a new function.
     HollowThroughOld,
+    /// A Python file of gold that could not be read: hollow has it as it is.
+    HollowUnread,
     /// Official cases that differ between gold's runs.
     OfficialFlaky,
 }
@@ -255,6 +260,7 @@ impl FindingKind {
             Self::OnlyByCrash => "rejected by no assertion",
             Self::OtherClaim => "rejected by other claims' probes only",
             Self::HollowThroughOld => "rejects hollow only through an old function",
+            Self::HollowUnread => "hollow has it as in gold",
             Self::OfficialFlaky => "flaky official case",
         }
     }
@@ -311,9 +317,21 @@ pub struct Acceptance {
     pub revise: Vec<Finding>,
     /// Warnings; they never change the standing.
     pub warnings: Vec<Finding>,
+    /// Functions that hollow leaves as in gold beyond what reading them tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hollow_needs: Vec<ImportNeed>,
     /// What was recorded of the task in its earlier states, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Round>,
+}
+
+/// A function without which hollow's tests cannot be collected, as a run told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportNeed {
+    pub path: String,
+    pub function: String,
+    pub why: String,
 }
 
 /// An earlier acceptance of a task that has changed since, in short.

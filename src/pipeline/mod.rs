@@ -48,5 +48,5 @@ pub use check::{Applies, check_patches};
 pub use compare::Comparer;
 pub use engines::builder;
 pub use error::WorkError;
-pub use verify::{Freshness, freshness};
+pub use verify::{Freshness, freshness, recorded_works};
 pub use worker::work;

@@ -63,6 +63,11 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         .count();
     let case = Case {
         gold,
+        hollow: patches.iter().find(|p| p.role == Role::Hollow),
+        details: about
+            .hollow
+            .as_ref()
+            .map_or(&[][..], |story| &story.details),
         functions: &functions,
         rows: &rows,
         runs: about.runs,
@@ -70,6 +75,7 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
     };
     let old = (about.hollow.as_ref())
         .map_or_else(Vec::new, |story| through_old(&functions, patches, story));
+    let unread = about.hollow.as_ref().map_or(&[][..], |story| &story.unread);
     let unprobed = spec.suites.probes.is_none();
     let rules: Vec<RuleVerdict> = if unprobed {
         Vec::new()
@@ -97,7 +103,8 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         flake_bound: flake_bound(about.runs),
         claims: claims(spec, &functions, &rows),
         revise: revise(spec, &functions, &rows, passed),
-        warnings: warnings(spec, &functions, gold, &rows, &old),
+        warnings: warnings(spec, &functions, gold, &rows, (&old, unread)),
+        hollow_needs: (about.hollow.as_ref()).map_or_else(Vec::new, |story| story.needs.clone()),
         earlier: Vec::new(),
         rules,
         patches: rows,

@@ -65,7 +65,7 @@ pub(super) fn warnings(
     functions: &Functions<'_>,
     gold: &PatchEvidence,
     rows: &[PatchRow],
-    through_old: &[(&str, String)],
+    (through_old, unread): (&[(&str, String)], &[(String, String)]),
 ) -> Vec<Finding> {
     let mut all = Vec::new();
     let adversarial = || rows.iter().filter(|row| row.role == Role::Adversarial);
@@ -104,6 +104,9 @@ pub(super) fn warnings(
     for (function, detail) in through_old {
         let kind = FindingKind::HollowThroughOld;
         all.push(finding(kind, function, detail.clone()));
+    }
+    for (path, why) in unread {
+        all.push(finding(FindingKind::HollowUnread, path, why.clone()));
     }
     for claim in &spec.claims {
         if claim.unmeasured.is_some() {

@@ -5,19 +5,23 @@ use std::collections::BTreeSet;
 
 use super::evidence::PatchEvidence;
 use super::matrix::Functions;
-use crate::domain::acceptance::{HOLLOW_ERROR, Role};
-use crate::domain::case::CaseDetail;
+use crate::domain::acceptance::{HOLLOW_ERROR, ImportNeed, Role};
+use crate::domain::case::{CaseDetail, Phase};
 use crate::domain::{CaseResult, Suite};
 
 /// Characters of a message that a finding quotes.
-const QUOTED: usize = 120;
+pub(super) const QUOTED: usize = 120;
 
-/// How the hollow patch was made, and what its probes left.
+/// How the hollow patch was made, and what the suites left of it.
 #[derive(Clone, Debug, Default)]
 pub struct HollowStory {
     /// The change adds no function: those that it changes raise.
     pub changed: bool,
     pub details: Vec<CaseDetail>,
+    /// Python files that could not be read, and why: hollow has them as in gold.
+    pub unread: Vec<(String, String)>,
+    /// Functions that keep their body because a run told so.
+    pub needs: Vec<ImportNeed>,
 }
 
 /// Probe functions that reject hollow, none of their cases by the raise of a new function; with what
@@ -37,6 +41,7 @@ pub(super) fn through_old<'a>(
     let raised = |r: &CaseResult| {
         let says = |m: &Option<String>| m.as_deref().is_some_and(|m| m.contains(HOLLOW_ERROR));
         !r.outcome.passed()
+            && r.phase != Phase::Collect
             && (says(&r.message)
                 || r.ranks.iter().any(|rank| says(&rank.message))
                 || told.contains(r.id.as_str()))

@@ -1,13 +1,18 @@
 //! The parts of the acceptance rule. Attribution never changes them.
 
 use super::evidence::{PatchEvidence, collected, outcomes};
+use super::hollow::QUOTED;
 use super::matrix::Functions;
-use crate::domain::acceptance::{PatchRow, Role, Rule, RuleVerdict};
-use crate::domain::{Outcome, Suite};
+use crate::domain::acceptance::{How, PatchRow, Role, Rule, RuleVerdict};
+use crate::domain::case::{CaseDetail, Phase};
+use crate::domain::{CaseResult, Outcome, Suite};
 
 /// What all rules look at.
 pub(super) struct Case<'a> {
     pub gold: &'a PatchEvidence,
+    pub hollow: Option<&'a PatchEvidence>,
+    /// Stories of hollow's cases.
+    pub details: &'a [CaseDetail],
     pub functions: &'a Functions<'a>,
     pub rows: &'a [PatchRow],
     /// How often gold has to run.
@@ -26,6 +31,7 @@ impl Case<'_> {
             Rule::GoldPasses => self.gold_passes(),
             Rule::BaseRejected => self.all_reject(Role::Base),
             Rule::GuardsHold => self.guards_hold(),
+            Rule::HollowCollects => self.hollow_collects(),
             Rule::HollowRejected => self.all_reject(Role::Hollow),
             Rule::AdversarialRejected => self.adversarial_rejected(),
             Rule::AdversarialOfficial => self.adversarial_official(),
@@ -75,13 +81,66 @@ impl Case<'_> {
                 continue;
             }
             for (function, _) in self.functions.probes() {
-                if !row.rejected_by.iter().any(|r| r.function == *function) {
-                    evidence.push(format!("{function} accepts {}", row.patch));
+                match row.rejected_by.iter().find(|r| r.function == *function) {
+                    None => evidence.push(format!("{function} accepts {}", row.patch)),
+                    // nothing of the probe has run: a mere name would do the same
+                    Some(r)
+                        if role == Role::Hollow && not_collected(r.how, r.message.as_deref()) =>
+                    {
+                        evidence.push(format!(
+                            "{function} has not run on {} ({})",
+                            row.patch,
+                            r.how.words()
+                        ));
+                    }
+                    Some(_) => {}
                 }
             }
         }
         if !seen {
             evidence.push(format!("there is no {} patch", role.name()));
+        }
+        evidence
+    }
+
+    /// What keeps hollow from collecting what gold collects, a line for each file and cause.
+    fn hollow_collects(&self) -> Vec<String> {
+        let mut evidence: Vec<String> = self.of(Role::Hollow).filter_map(refused).collect();
+        let Some(hollow) = self.hollow.filter(|_| evidence.is_empty()) else {
+            return evidence;
+        };
+        for suite in Suite::ALL {
+            let of_gold = self.gold.by_case(suite);
+            let runs = hollow.by_case(suite);
+            let mut broken: Vec<((&str, String), usize)> = Vec::new();
+            for id in collected(self.gold, suite) {
+                let mut by_gold = of_gold.iter().filter_map(|run| run.get(id));
+                // a file that gold cannot import either says nothing of hollow
+                if by_gold.any(|r| r.phase == Phase::Collect) {
+                    continue;
+                }
+                let found = runs.iter().find_map(|run| match run.get(id) {
+                    None => Some(String::new()),
+                    Some(r) if r.phase == Phase::Collect && !not_run(r.message.as_deref()) => {
+                        Some(why(r, self.details))
+                    }
+                    Some(_) => None,
+                });
+                let Some(why) = found else { continue };
+                let file = (id.file(), why);
+                match broken.iter_mut().find(|(known, _)| *known == file) {
+                    Some((_, cases)) => *cases += 1,
+                    None => broken.push((file, 1)),
+                }
+            }
+            evidence.extend(broken.into_iter().map(|((file, why), cases)| {
+                let cases = match cases {
+                    1 => "1 case".to_owned(),
+                    n => format!("{n} cases"),
+                };
+                let colon = if why.is_empty() { "" } else { ": " };
+                format!("{suite}: {cases} of {file} not collected on hollow{colon}{why}")
+            }));
         }
         evidence
     }
@@ -147,6 +206,30 @@ impl Case<'_> {
             row.patch, row.official.passed, self.official
         )
     }
+}
+
+/// The case was not even there to run.
+fn not_collected(how: How, message: Option<&str>) -> bool {
+    matches!(how, How::Collection | How::Missing) && !not_run(message)
+}
+
+/// The suite had ended before its turn: that tells nothing of its collection.
+fn not_run(message: Option<&str>) -> bool {
+    message.is_some_and(|m| m.starts_with("not run: "))
+}
+
+/// The error that stopped a case's collection, and the place where it was raised.
+fn why(result: &CaseResult, details: &[CaseDetail]) -> String {
+    let message = result.message.as_deref().unwrap_or_default();
+    let first = message.lines().next().unwrap_or_default();
+    let mut words: String = first.chars().take(QUOTED).collect();
+    let own = |d: &&CaseDetail| d.id == result.id.as_str() || result.id.file() == d.id;
+    let frames = details.iter().find(own).map(|d| d.frames.as_slice());
+    if let Some(frame) = frames.and_then(<[_]>::last) {
+        let place = format!(" ({}:{} in {})", frame.path, frame.line, frame.function);
+        words.push_str(&place);
+    }
+    words
 }
 
 fn refused(row: &PatchRow) -> Option<String> {

@@ -1,10 +1,12 @@
 #![allow(clippy::unwrap_used)]
+mod hollow;
+
 use std::collections::BTreeMap;
 
 use super::{About, HollowStory, MutationAbout, PatchEvidence, accept, mutation};
 use crate::domain::acceptance::Passed;
 use crate::domain::acceptance::{Acceptance, FindingKind, How, Role, Rule, Standing};
-use crate::domain::case::{CaseDetail, Phase, RankOutcome};
+use crate::domain::case::{Phase, RankOutcome};
 use crate::domain::mutation::{GradedMutant, MutantResult, Mutation};
 use crate::domain::task::TaskSpec;
 use crate::domain::{CaseId, CaseResult, Cause, EngineKind, Outcome, Suite};
@@ -132,9 +134,8 @@ fn good() -> Vec<PatchEvidence> {
     ]
 }
 
-fn judged(patches: &[PatchEvidence]) -> Acceptance {
-    let spec: TaskSpec = toml::from_str(TASK).unwrap();
-    let about = About {
+fn about() -> About {
+    About {
         run: "r".into(),
         key: "k".into(),
         engine: EngineKind::Local,
@@ -143,8 +144,12 @@ fn judged(patches: &[PatchEvidence]) -> Acceptance {
         runs: 3,
         ranks: None,
         hollow: Some(HollowStory::default()),
-    };
-    accept(&spec, patches, &about)
+    }
+}
+
+fn judged(patches: &[PatchEvidence]) -> Acceptance {
+    let spec: TaskSpec = toml::from_str(TASK).unwrap();
+    accept(&spec, patches, &about())
 }
 
 /// What breaks when one patch does something else.
@@ -263,17 +268,7 @@ fn a_probe_that_gold_does_not_collect_and_no_probes_at_all() {
     );
     let mut spec: TaskSpec = toml::from_str(TASK).unwrap();
     spec.suites.probes = None;
-    let about = About {
-        run: "r".into(),
-        key: "k".into(),
-        engine: EngineKind::Local,
-        environment: "e".into(),
-        created_s: 0.0,
-        runs: 3,
-        ranks: None,
-        hollow: Some(HollowStory::default()),
-    };
-    let made = accept(&spec, &good(), &about);
+    let made = accept(&spec, &good(), &about());
     assert_eq!((made.standing, made.rules.len()), (Standing::Unprobed, 0));
 }
 
@@ -376,52 +371,4 @@ fn a_mutant_is_rejected_killed_equivalent_or_survives() {
 fn without_gold_nothing_of_a_mutant_is_known() {
     let made = graded("", &[patch(Role::Mutant, "m", 3, &["...."])]);
     assert_eq!(made.mutants[0].result, MutantResult::OfficialRejects);
-}
-
-#[test]
-fn hollow_that_is_rejected_by_old_behaviour_alone_is_listed() {
-    let spec: TaskSpec = toml::from_str(TASK).unwrap();
-    let listed = |marks: &str, hollow: HollowStory| -> Vec<(String, String)> {
-        let mut patches = good();
-        patches[2] = patch(Role::Hollow, "", 1, &[marks]);
-        let about = About {
-            run: "r".into(),
-            key: "k".into(),
-            engine: EngineKind::Local,
-            environment: "e".into(),
-            created_s: 0.0,
-            runs: 3,
-            ranks: None,
-            hollow: Some(hollow),
-        };
-        let made = accept(&spec, &patches, &about);
-        assert_eq!(made.standing, Standing::Accepted);
-        let kind = FindingKind::HollowThroughOld;
-        let found = made.warnings.into_iter().filter(|w| w.kind == kind);
-        found.map(|w| (w.subject, w.detail)).collect()
-    };
-    let one = "probes/test_p.py::test_one".to_owned();
-    let two = "probes/test_p.py::test_two".to_owned();
-    // one case of a function that a new function stops is enough
-    assert_eq!(listed("HFH.", HollowStory::default()), []);
-    let old = (one.clone(), "assertion: assert 1 == 2".to_owned());
-    let once = std::slice::from_ref(&old);
-    assert_eq!(listed("FFH.", HollowStory::default()), once);
-    // what the probe catches is told by the traceback
-    let caught = HollowStory {
-        changed: false,
-        details: vec![CaseDetail {
-            id: format!("{one}[b]"),
-            traceback: "NotImplementedError: hollow\n\nDuring handling".into(),
-            ..CaseDetail::default()
-        }],
-    };
-    assert_eq!(listed("FFH.", caught), []);
-    // a change without a new function has old ones only
-    let changed = HollowStory {
-        changed: true,
-        details: Vec::new(),
-    };
-    let why = "a changed function raises: the change adds none".to_owned();
-    assert_eq!(listed("FFH.", changed), [old, (two, why)]);
 }

@@ -36,7 +36,7 @@ pub(super) fn candidates(
         role,
         name: name.to_owned(),
         claim: None,
-        changed_raise: false,
+        hollow: None,
         tree: Ok(tree),
     };
     let mut mutants = Vec::new();

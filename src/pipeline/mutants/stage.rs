@@ -56,7 +56,7 @@ async fn on_ground(
         .await
         .map_err(|e| Stop::Fault(format!("mutants: {e}")))??;
     let isolated = Arc::new(AtomicBool::new(true));
-    build_all(ground, &isolated, &mut all).await?;
+    build_all(ground, &isolated, &mut all, 1).await?;
     if let Err((cause, message)) = &all[0].tree {
         return Err(Stop::Input(format!("gold ({}): {message}", cause.name())));
     }

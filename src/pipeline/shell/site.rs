@@ -21,7 +21,7 @@ use crate::pipeline::place::Place;
 use crate::pipeline::run_suites::{Subjected, lay, suite_run};
 use crate::pipeline::suite::{Sandboxes, SuiteRun, environment, port};
 use crate::pipeline::trees::Unchanged;
-use crate::pipeline::verify::hollow_tree;
+use crate::pipeline::verify::{hollow_tree, recorded_works};
 use crate::store::{Home, RunDir, now_s};
 
 /// Nobody works at one failure for longer; a shell that was forgotten ends.
@@ -160,7 +160,9 @@ async fn tree(home: &Home, ground: &Ground, order: &Order) -> Result<Oid, Stop> 
         Subject::Source(source) => tree_of(&home, &trees, &task, source).map_err(Stop::Input),
         Subject::Hollow => {
             let refused = |(_, why)| Stop::Input(format!("there is no hollow patch: {why}"));
-            hollow_tree(&trees, &task)?.1.map_err(refused)
+            hollow_tree(&trees, &task, &recorded_works(&task))?
+                .1
+                .map_err(refused)
         }
         Subject::Run(run) => {
             let run: RunDir = home.run(run);

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use git2::Oid;
 
+use super::hollow::hollow_tree;
 use crate::domain::acceptance::Role;
 use crate::domain::{Cause, Subject, Task};
 use crate::pipeline::build::{build, built_tree};
@@ -13,8 +14,7 @@ use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::run_suites::Subjected;
 use crate::pipeline::trees::{Patch, Trees, Unchanged};
-use crate::python::hollow::{Rule, hollow};
-use crate::workspace::Versions;
+use crate::python::hollow::{Hollow, Works};
 
 /// One patch, and what it makes of base.
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ pub(in crate::pipeline) struct Candidate {
     pub role: Role,
     pub name: String,
     pub claim: Option<String>,
-    /// Hollow: the change adds no function, and those that it changes raise.
-    pub changed_raise: bool,
+    /// How hollow was made.
+    pub hollow: Option<Arc<Hollow>>,
     /// Or why there is none.
     pub tree: Result<Oid, (Cause, String)>,
 }
@@ -41,16 +41,17 @@ impl Candidate {
     }
 }
 
-/// Builds each, where the task has a build step.
+/// Builds each, where the task has a build step. `first`: the number of the first one's folders.
 pub(in crate::pipeline) async fn build_all(
     ground: &Ground,
     isolated: &Arc<AtomicBool>,
     all: &mut [Candidate],
+    first: u32,
 ) -> Result<(), Stop> {
     let Some(spec) = &ground.task.spec.build else {
         return Ok(());
     };
-    for (slot, candidate) in (1..).zip(all) {
+    for (slot, candidate) in (first..).zip(all) {
         let Ok(tree) = candidate.tree else { continue };
         let subjected = Subjected {
             subject: candidate.subject(),
@@ -80,15 +81,15 @@ pub(super) fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop
         role,
         name: String::new(),
         claim: None,
-        changed_raise: false,
+        hollow: None,
         tree,
     };
-    let (changed_raise, hollow) = hollow_tree(trees, task)?;
+    let (made, hollow) = hollow_tree(trees, task, &Works::new())?;
     let mut all = vec![
         plain(Role::Gold, Ok(trees.gold)),
         plain(Role::Base, Ok(trees.base)),
         Candidate {
-            changed_raise,
+            hollow: Some(Arc::new(made)),
             ..plain(Role::Hollow, hollow)
         },
     ];
@@ -97,7 +98,7 @@ pub(super) fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop
             role: Role::Adversarial,
             name: a.name.clone(),
             claim: Some(a.claim.clone()),
-            changed_raise: false,
+            hollow: None,
             tree: tree_of(trees, &task.path(&a.patch))?,
         });
     }
@@ -106,7 +107,7 @@ pub(super) fn of_task(trees: &Trees, task: &Task) -> Result<Vec<Candidate>, Stop
             role: Role::Alternative,
             name: a.name.clone(),
             claim: None,
-            changed_raise: false,
+            hollow: None,
             tree: tree_of(trees, &task.path(&a.patch))?,
         });
     }
@@ -122,26 +123,4 @@ fn tree_of(trees: &Trees, file: &Path) -> Result<Result<Oid, (Cause, String)>, S
         Err(Unchanged::Stop(Stop::Input(message))) => Ok(Err((Cause::Apply, message))),
         Err(Unchanged::Stop(stop)) => Err(stop),
     }
-}
-
-/// Made from base and gold each time, so that it never is an old one; and whether changed functions
-/// raise in it.
-#[allow(clippy::type_complexity)] // a tree or its refusal, as everywhere here
-pub(in crate::pipeline) fn hollow_tree(
-    trees: &Trees,
-    task: &Task,
-) -> Result<(bool, Result<Oid, (Cause, String)>), Stop> {
-    let fault = |e: &dyn std::fmt::Display| Stop::Fault(format!("hollow: {e}"));
-    let versions = Versions::of(task, trees.sources()).map_err(|e| fault(&e))?;
-    let base = versions.base().map_err(|e| fault(&e))?;
-    let gold = versions.gold().map_err(|e| fault(&e))?;
-    let made = hollow(&base, &gold);
-    if made.raised.is_empty() {
-        let why = "no function of gold can be made to raise".to_owned();
-        return Ok((false, Err((Cause::Empty, why))));
-    }
-    let files: Vec<(String, Vec<u8>)> = made.files.into_iter().collect();
-    let tree = trees.snapshot.with_files(trees.gold, &files);
-    let tree = tree.map_err(|e| fault(&e))?;
-    Ok((made.rule == Rule::Changed, Ok(tree)))
 }

@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use git2::Oid;
+
 use super::candidates::Candidate;
 use super::files::FileUnits;
 use crate::domain::cell::Cell;
 use crate::pipeline::error::Stop;
+use crate::python::hollow::Works;
 use crate::store::{Home, StoreError, keep_cell, kept_cell};
 
 #[derive(Default)]
@@ -20,6 +23,8 @@ pub(in crate::pipeline) struct Memory {
     apart: Mutex<HashMap<String, bool>>,
     /// Patches as trees, with the key of what they are made of.
     candidates: Mutex<Option<(String, Vec<Candidate>)>>,
+    /// What hollow needs to be imported, by its tree without that.
+    works: Mutex<HashMap<Oid, Works>>,
     /// Folders of cells: what one left may be removed while a later one runs.
     next: AtomicU32,
 }
@@ -67,6 +72,17 @@ impl Memory {
             lock(&self.apart).insert(digest.to_owned(), apart);
             apart
         })
+    }
+
+    pub fn works(&self, unmended: Oid) -> Works {
+        lock(&self.works)
+            .get(&unmended)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    pub fn keep_works(&self, unmended: Oid, works: &Works) {
+        lock(&self.works).insert(unmended, works.clone());
     }
 
     /// `key`: of all that they are made of. `None`: that changed while they were made.

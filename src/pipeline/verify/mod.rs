@@ -2,6 +2,7 @@
 //! gold several times.
 //!
 //! - [`candidates`]: the patches, as trees
+//! - [`hollow`]: one of them, which tests must be able to import
 //! - [`files`]: the tests of a suite, and what of them a cell rests on
 //! - [`reading`]: all of it as it was at one moment
 //! - [`keys`]: what a cell depends on, and what the whole does
@@ -19,6 +20,7 @@ mod compiled;
 mod edits;
 mod files;
 mod gold_first;
+mod hollow;
 mod keys;
 mod memory;
 mod modules;
@@ -27,8 +29,10 @@ mod stage;
 mod warm;
 mod watch;
 
-pub(super) use candidates::{Candidate, build_all, hollow_tree};
+pub(super) use candidates::{Candidate, build_all};
 pub(super) use cells::{Cells, Results, Slot};
+pub(super) use hollow::hollow_tree;
+pub use hollow::recorded_works;
 pub use keys::{Freshness, freshness};
 pub(super) use memory::Memory;
 pub(super) use reading::Suites;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::candidates::{Candidate, build_all};
 use super::cells::{Cells, Results, Slot};
 use super::edits::Edits;
+use super::hollow::Mending;
 use super::keys::trees_key;
 use super::memory::Memory;
 use super::reading::{Suites, TRIES, read};
@@ -19,9 +20,7 @@ use crate::domain::manifest::Again;
 use crate::domain::{
     Calibration, CaseResult, Deviation, Event, Level, Manifest, Stage, Subject, Suite, Task, Work,
 };
-use crate::judge::acceptance::{
-    About, HollowStory, PatchEvidence, SuiteRuns, accept, rounds_before,
-};
+use crate::judge::acceptance::{About, PatchEvidence, SuiteRuns, accept, rounds_before};
 use crate::pipeline::calibrate::empty;
 use crate::pipeline::error::Stop;
 use crate::pipeline::gold::part;
@@ -205,7 +204,7 @@ impl Round<'_> {
         if let Some(warm) = self.warm {
             warm.compile(&suites).await;
         }
-        build_all(ground, &isolated, &mut candidates).await?;
+        build_all(ground, &isolated, &mut candidates, 1).await?;
         if let Err((cause, message)) = &candidates[0].tree {
             return Err(Stop::Input(format!("gold ({}): {message}", cause.name())));
         }
@@ -237,9 +236,20 @@ impl Round<'_> {
         let all: Vec<Slot> = first.iter().chain(&others).copied().collect();
         // what gold collects is what is expected of the others
         cells.fill_all(first, others, beside).await?;
-        let known_s = now_s();
-        let hollow = hollow_story(&cells)?;
         let known = cells.known;
+        let mending = Mending {
+            home,
+            ground,
+            suites: &suites,
+            recorder,
+            isolated: &isolated,
+            again,
+            warm: self.warm,
+            memory,
+            beside,
+        };
+        let (known, hollow) = mending.mended(&mut candidates, known).await?;
+        let known_s = now_s();
         let first = |(slot, cases): (&Slot, &Vec<CaseResult>)| {
             (slot.candidate == 0 && slot.run == 1).then(|| (slot.suite, cases.clone()))
         };
@@ -273,28 +283,6 @@ impl Round<'_> {
             gold,
         })
     }
-}
-
-/// By what probes reject hollow, for who asks whether something new was missing.
-fn hollow_story(cells: &Cells<'_>) -> Result<HollowStory, Stop> {
-    let mut all = cells.candidates.iter();
-    let Some(candidate) = all.position(|c| c.role == Role::Hollow) else {
-        return Ok(HollowStory::default());
-    };
-    let slot = Slot {
-        candidate,
-        suite: Suite::Probes,
-        run: 1,
-    };
-    let details = if cells.suites.files.contains_key(&slot.suite) {
-        cells.details(slot)?
-    } else {
-        Vec::new()
-    };
-    Ok(HollowStory {
-        changed: cells.candidates[candidate].changed_raise,
-        details,
-    })
 }
 
 /// Gold has run as a calibration has it run: no grade under the same key needs it again, nor to see

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::lambdas::{THROWS, is_lambda};
 use crate::python::symbols::{Function, Module, ParameterKind, children, statements};
 
 /// What stands in place of a body, and is told as `HOLLOW_ERROR`. It is an error that no probe may
@@ -12,6 +13,9 @@ pub const RAISES: &str = "raise NotImplementedError(\"hollow\")";
 /// first statement stay, and so does what makes a generator one.
 pub(super) fn raising(module: &Module<'_>, function: &Function) -> Option<(usize, usize, String)> {
     let first = function.first.as_ref()?;
+    if is_lambda(module, function) {
+        return Some((first.range.start, function.body.end, THROWS.to_owned()));
+    }
     let mut words = RAISES.to_owned();
     if is_generator(module, function) {
         match (&function.body_indent, &first.indent) {
@@ -63,15 +67,20 @@ pub(super) fn declares_only(module: &Module<'_>, function: &Function) -> bool {
         .filter(|s| s.start_byte() >= from)
         .all(|statement| {
             let text = module.source(statement).trim();
-            text == "..." || text.starts_with("raise NotImplementedError")
+            let error = text.strip_prefix("raise NotImplementedError");
+            let ends = |rest: &str| {
+                let goes_on = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+                !rest.starts_with(goes_on)
+            };
+            text == "..." || error.is_some_and(ends)
         })
 }
 
-/// An `__init__` that only stores: arguments, constants and empty containers in attributes of its
-/// own, after a call of its parent's `__init__` with such.
-pub(super) fn only_stores(module: &Module<'_>, function: &Function) -> bool {
-    if function.name.rsplit('.').next() != Some("__init__") || !function.name.contains('.') {
-        return false;
+/// The attributes that a method fills, where it does nothing else: arguments, constants and empty
+/// containers in attributes of its own, after a call of its parent's `__init__` with such.
+pub(super) fn only_stores(module: &Module<'_>, function: &Function) -> Option<Vec<String>> {
+    if !function.name.contains('.') {
+        return None;
     }
     let plain = |kind| matches!(kind, ParameterKind::Star | ParameterKind::Slash);
     let names: Vec<&str> = function
@@ -80,23 +89,27 @@ pub(super) fn only_stores(module: &Module<'_>, function: &Function) -> bool {
         .filter(|p| !plain(p.kind))
         .map(|p| p.name.as_str())
         .collect();
-    let Some((own, arguments)) = names.split_first() else {
-        return false;
-    };
-    let Some(block) = module
-        .node_of(function)
-        .and_then(|n| n.child_by_field_name("body"))
-    else {
-        return false;
-    };
+    let (own, arguments) = names.split_first()?;
+    let block = (module.node_of(function)).and_then(|n| n.child_by_field_name("body"))?;
     let from = (function.first.as_ref()).map_or(usize::MAX, |f| f.range.start);
+    let mut filled = Vec::new();
     statements(block)
         .into_iter()
         .filter(|s| s.start_byte() >= from)
-        .all(|s| stores(module, s, own, arguments))
+        .all(|s| stores(module, s, (own, arguments), &mut filled))
+        .then_some(filled)
 }
 
-fn stores(module: &Module<'_>, statement: Node<'_>, own: &str, arguments: &[&str]) -> bool {
+pub(super) fn is_init(function: &Function) -> bool {
+    function.name.rsplit('.').next() == Some("__init__")
+}
+
+fn stores(
+    module: &Module<'_>,
+    statement: Node<'_>,
+    (own, arguments): (&str, &[&str]),
+    filled: &mut Vec<String>,
+) -> bool {
     if statement.kind() == "pass_statement" {
         return true;
     }
@@ -108,37 +121,74 @@ fn stores(module: &Module<'_>, statement: Node<'_>, own: &str, arguments: &[&str
         return false;
     };
     match expression.kind() {
-        "assignment" => {
-            let attribute = expression
-                .child_by_field_name("left")
-                .is_some_and(|left| is_own_attribute(module, left, own));
-            // an annotation alone has no right side
-            let value = expression.child_by_field_name("right");
-            attribute && value.is_none_or(|v| is_given(module, v, arguments))
-        }
+        "assignment" => assigns(module, *expression, (own, arguments), filled),
         "call" => {
             let callee = module.field(*expression, "function");
-            let parents = callee == "super().__init__"
-                || callee.ends_with(".__init__") && callee.starts_with("super(");
-            parents
-                && expression
-                    .child_by_field_name("arguments")
-                    .is_some_and(|list| {
-                        children(list)
-                            .into_iter()
-                            .filter(Node::is_named)
-                            .all(|a| match a.kind() {
-                                "keyword_argument" => a
-                                    .child_by_field_name("value")
-                                    .is_some_and(|v| is_given(module, v, arguments)),
-                                "list_splat" | "dictionary_splat" => {
-                                    a.child(1).is_some_and(|v| is_given(module, v, arguments))
-                                }
-                                _ => is_given(module, a, arguments),
-                            })
-                    })
+            let mut given: Vec<Node<'_>> = expression
+                .child_by_field_name("arguments")
+                .map_or_else(Vec::new, children);
+            given.retain(Node::is_named);
+            let Some((object, "__init__" | "__setattr__")) = callee.rsplit_once('.') else {
+                return false;
+            };
+            // `Parent.__init__(self, …)`
+            if !object.starts_with("super(") {
+                match given.first() {
+                    Some(first) if module.source(*first) == own => given.remove(0),
+                    _ => return false,
+                };
+            }
+            given.into_iter().all(|a| match a.kind() {
+                "keyword_argument" => a
+                    .child_by_field_name("value")
+                    .is_some_and(|v| is_given(module, v, arguments)),
+                "list_splat" | "dictionary_splat" => {
+                    a.child(1).is_some_and(|v| is_given(module, v, arguments))
+                }
+                _ => is_given(module, a, arguments),
+            })
         }
         _ => false,
+    }
+}
+
+/// `self.a = a`, `self.a = self.b = a`, `self.a, self.b = a, b`, `self.__dict__[a] = b`
+fn assigns(
+    module: &Module<'_>,
+    assignment: Node<'_>,
+    (own, arguments): (&str, &[&str]),
+    filled: &mut Vec<String>,
+) -> bool {
+    let Some(left) = assignment.child_by_field_name("left") else {
+        return false;
+    };
+    let several = matches!(left.kind(), "pattern_list" | "tuple_pattern");
+    let of = |node: Node<'_>| -> usize { node.named_child_count() };
+    let targets = if several {
+        statements(left)
+    } else {
+        vec![left]
+    };
+    for target in targets {
+        if is_own_attribute(module, target, own) {
+            filled.push(module.field(target, "attribute").to_owned());
+        } else if module.field(target, "value") != format!("{own}.__dict__") {
+            return false;
+        }
+    }
+    // an annotation alone has no right side
+    let Some(right) = assignment.child_by_field_name("right") else {
+        return true;
+    };
+    match right.kind() {
+        "assignment" => !several && assigns(module, right, (own, arguments), filled),
+        "expression_list" | "tuple" if several => {
+            of(left) == of(right)
+                && statements(right)
+                    .into_iter()
+                    .all(|v| is_given(module, v, arguments))
+        }
+        _ => !several && is_given(module, right, arguments),
     }
 }
 

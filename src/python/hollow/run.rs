@@ -5,9 +5,12 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::body::{declares_only, only_stores, raising};
-use super::import_time::{Candidate, Scanned, import_time};
-use crate::python::code::code;
+use super::body::{declares_only, is_init, only_stores, raising};
+use super::found::Works;
+use super::import_time::{Candidate, import_time};
+use super::lambdas::{code_of, outer};
+use super::names::Scanned;
+use crate::python::encoding::Source;
 use crate::python::files::{Files, changed_python, is_python};
 use crate::python::symbols::{Function, Module};
 
@@ -58,7 +61,7 @@ pub struct Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// An `__init__` that only stores: objects can be made.
+    /// An `__init__` that only stores, or a setter that it stores by: objects can be made.
     OnlyStores,
     /// It has no body of its own (`...`, a docstring, an error that says so).
     DeclaresOnly,
@@ -92,6 +95,7 @@ pub struct Unparsed {
 /// A changed file, in both trees.
 struct Pair<'a> {
     path: &'a str,
+    source: &'a Source<'a>,
     gold: Module<'a>,
     base: Option<Module<'a>>,
 }
@@ -119,11 +123,17 @@ struct Looked {
 /// Functions that stand in a function are a part of its body. A function is new where its file had
 /// none of its qualified name, unless it only moved.
 pub fn hollow(base: &Files, gold: &Files) -> Hollow {
+    hollow_but(base, gold, &Works::new())
+}
+
+/// The same, but for functions of which it is known that they run at import.
+pub fn hollow_but(base: &Files, gold: &Files, works: &Works) -> Hollow {
     let changed = changed_python(base, gold);
+    let (old, new) = (sources(base, &changed), sources(gold, &changed));
     let mut unparsed = Vec::new();
     let pairs: Vec<Pair<'_>> = changed
         .iter()
-        .filter_map(|path| match pair(path, base, gold) {
+        .filter_map(|path| match pair(path, &old, &new) {
             Ok(pair) => Some(pair),
             Err(why) => {
                 let path = path.clone();
@@ -134,7 +144,7 @@ pub fn hollow(base: &Files, gold: &Files) -> Hollow {
         .collect();
     let mut looked = look(&pairs, &gone(&pairs, base, gold));
     keep_bodies(&pairs, &mut looked);
-    keep_import_time(&pairs, gold, &changed, &mut looked);
+    keep_import_time(&pairs, gold, &changed, works, &mut looked);
     let adds = |l: &Looked| l.state == State::New && l.keep.is_none();
     let rule = if looked.iter().any(adds) {
         Rule::New
@@ -188,7 +198,8 @@ pub fn hollow(base: &Files, gold: &Files) -> Hollow {
             continue;
         }
         let text = edited(pair.gold.text, &edits);
-        hollow.files.insert(pair.path.to_owned(), text.into_bytes());
+        let bytes = pair.source.encode(&text);
+        hollow.files.insert(pair.path.to_owned(), bytes);
     }
     hollow
 }
@@ -204,38 +215,50 @@ fn edited(text: &str, edits: &[(usize, usize, String)]) -> String {
     out
 }
 
-fn pair<'a>(path: &'a str, base: &'a Files, gold: &'a Files) -> Result<Pair<'a>, String> {
-    let parse = |tree: &'a Files, which: &str| {
-        let Some(bytes) = tree.get(path) else {
-            return Ok(None);
-        };
-        let text = std::str::from_utf8(bytes).map_err(|_| format!("{which}: not UTF-8"))?;
-        Module::parse(text)
-            .map(Some)
-            .map_err(|e| format!("{which}: {e}"))
+type Sources<'a> = HashMap<&'a str, Result<Source<'a>, String>>;
+
+/// Those of the files that the tree has, as texts.
+fn sources<'a>(tree: &'a Files, paths: &'a [String]) -> Sources<'a> {
+    let there = paths.iter().filter_map(|path| {
+        let bytes = tree.get(path)?;
+        Some((path.as_str(), Source::decode(bytes)))
+    });
+    there.collect()
+}
+
+fn pair<'a>(
+    path: &'a str,
+    base: &'a Sources<'a>,
+    gold: &'a Sources<'a>,
+) -> Result<Pair<'a>, String> {
+    let source = |tree: &'a Sources<'a>, which: &str| match tree.get(path) {
+        None => Ok(None),
+        Some(Ok(source)) => Ok(Some(source)),
+        Some(Err(why)) => Err(format!("{which}: {why}")),
     };
+    let parse = |source: &'a Source<'a>, which: &str| {
+        Module::parse(&source.text).map_err(|e| format!("{which}: {e}"))
+    };
+    let own = source(gold, "gold")?.ok_or("gold: no such file")?;
+    let before = source(base, "base")?;
     Ok(Pair {
         path,
-        gold: parse(gold, "gold")?.ok_or("gold: no such file")?,
-        base: parse(base, "base")?,
+        source: own,
+        gold: parse(own, "gold")?,
+        base: before.map(|b| parse(b, "base")).transpose()?,
     })
 }
 
-/// Functions that stand in no other.
-fn outer(module: &Module<'_>) -> Vec<Function> {
-    let mut functions = module.functions();
-    functions.retain(|f| !f.nested);
-    functions
-}
-
-/// Functions of base that are no longer where they stood: code to place.
-fn gone(pairs: &[Pair<'_>], base: &Files, gold: &Files) -> HashMap<String, String> {
+/// Functions of base that are no longer where they stood: name and code to place. By another name
+/// it is another function, that only does the same.
+fn gone(pairs: &[Pair<'_>], base: &Files, gold: &Files) -> HashMap<(String, String), String> {
     let mut found = HashMap::new();
     let mut add = |path: &str, module: &Module<'_>, still: &HashSet<String>| {
         for function in outer(module) {
             if !still.contains(&function.name) {
                 let place = format!("{path}:{}", function.line);
-                found.entry(code(module, &function)).or_insert(place);
+                let code = code_of(module, &function);
+                found.entry((function.name, code)).or_insert(place);
             }
         }
     };
@@ -248,8 +271,8 @@ fn gone(pairs: &[Pair<'_>], base: &Files, gold: &Files) -> HashMap<String, Strin
     for (path, bytes) in base {
         if !gold.contains_key(path)
             && is_python(path)
-            && let Ok(text) = std::str::from_utf8(bytes)
-            && let Ok(module) = Module::parse(text)
+            && let Ok(source) = Source::decode(bytes)
+            && let Ok(module) = Module::parse(&source.text)
         {
             add(path, &module, &HashSet::new());
         }
@@ -257,20 +280,20 @@ fn gone(pairs: &[Pair<'_>], base: &Files, gold: &Files) -> HashMap<String, Strin
     found
 }
 
-fn look(pairs: &[Pair<'_>], gone: &HashMap<String, String>) -> Vec<Looked> {
+fn look(pairs: &[Pair<'_>], gone: &HashMap<(String, String), String>) -> Vec<Looked> {
     let mut looked = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
         let mut before: HashMap<String, HashSet<String>> = HashMap::new();
         if let Some(base) = &pair.base {
             for function in outer(base) {
-                let code = code(base, &function);
+                let code = code_of(base, &function);
                 before.entry(function.name).or_default().insert(code);
             }
         }
         for function in outer(&pair.gold) {
-            let own = code(&pair.gold, &function);
+            let own = (function.name.clone(), code_of(&pair.gold, &function));
             let state = match (before.get(&function.name), gone.get(&own)) {
-                (Some(known), _) if known.contains(&own) => State::Same,
+                (Some(known), _) if known.contains(&own.1) => State::Same,
                 (Some(_), _) => State::Changed,
                 (None, Some(from)) => State::Moved(from.clone()),
                 (None, None) => State::New,
@@ -287,59 +310,94 @@ fn look(pairs: &[Pair<'_>], gone: &HashMap<String, String>) -> Vec<Looked> {
 }
 
 fn keep_bodies(pairs: &[Pair<'_>], looked: &mut [Looked]) {
-    for l in looked {
-        let module = &pairs[l.pair].gold;
-        if declares_only(module, &l.function) {
-            l.keep = Some((Why::DeclaresOnly, None));
-        } else if only_stores(module, &l.function) {
-            l.keep = Some((Why::OnlyStores, None));
+    let stores: Vec<Option<Vec<String>>> = looked
+        .iter()
+        .map(|l| only_stores(&pairs[l.pair].gold, &l.function))
+        .collect();
+    for at in 0..looked.len() {
+        let l = &looked[at];
+        let init = is_init(&l.function);
+        if declares_only(&pairs[l.pair].gold, &l.function) {
+            looked[at].keep = Some((Why::DeclaresOnly, None));
+            continue;
+        }
+        let Some(filled) = stores[at].as_ref().filter(|_| init) else {
+            continue;
+        };
+        let setters = setters(looked, at, filled);
+        // one that does more raises: the object cannot be made, whatever its `__init__` does
+        if setters.iter().all(|s| stores[*s].is_some()) {
+            for index in setters.into_iter().chain([at]) {
+                looked[index].keep = Some((Why::OnlyStores, None));
+            }
         }
     }
 }
 
-fn keep_import_time(pairs: &[Pair<'_>], gold: &Files, changed: &[String], looked: &mut [Looked]) {
+/// New functions through which an `__init__` stores its attributes.
+fn setters(looked: &[Looked], init: usize, filled: &[String]) -> Vec<usize> {
+    let own = &looked[init];
+    let class = own.function.name.trim_end_matches("__init__");
+    let stores = |l: &Looked| {
+        let name = l.function.name.strip_prefix(class).unwrap_or_default();
+        let setter = name.strip_suffix(".setter");
+        l.pair == own.pair
+            && l.state == State::New
+            && (name == "__setattr__" || setter.is_some_and(|s| filled.iter().any(|f| f == s)))
+    };
+    let all = looked.iter().enumerate();
+    all.filter(|(_, l)| stores(l)).map(|(at, _)| at).collect()
+}
+
+fn keep_import_time(
+    pairs: &[Pair<'_>],
+    gold: &Files,
+    changed: &[String],
+    works: &Works,
+    looked: &mut [Looked],
+) {
     let could: Vec<usize> = (0..looked.len())
         .filter(|i| {
             let l = &looked[*i];
             l.keep.is_none() && matches!(l.state, State::New | State::Changed)
         })
         .collect();
+    let work = |l: &Looked| works.get(&(pairs[l.pair].path.to_owned(), l.function.name.clone()));
     let candidates: Vec<Candidate> = could
         .iter()
         .map(|i| {
             let l = &looked[*i];
-            let accessors = [".setter", ".getter", ".deleter"];
-            let name = accessors
-                .iter()
-                .find_map(|a| l.function.name.strip_suffix(a))
-                .unwrap_or(&l.function.name);
             Candidate {
                 module: l.pair,
-                name: name.to_owned(),
                 start: l.function.signature.start,
-                end: l.function.body.end,
+                runs: work(l).is_some(),
             }
         })
         .collect();
     if candidates.is_empty() {
         return;
     }
-    let names: HashSet<&str> = candidates
+    let names: HashSet<&str> = could
         .iter()
-        .flat_map(|c| c.name.split('.'))
+        .flat_map(|i| looked[*i].function.name.split('.'))
         .filter(|n| !n.starts_with("__"))
         .collect();
-    // a file that has none of the names calls none of them
-    let others: Vec<(&str, Module<'_>)> = gold
+    // a file that has none of the names calls none of them, nor passes them on
+    let others: Vec<(&str, Source<'_>)> = gold
         .iter()
         .filter(|(path, _)| is_python(path) && !changed.contains(path))
         .filter_map(|(path, bytes)| {
-            let text = std::str::from_utf8(bytes).ok()?;
-            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let source = Source::decode(bytes).ok()?;
+            let words = source
+                .text
+                .split(|c: char| !c.is_alphanumeric() && c != '_');
             let mut words = words.filter(|w| !w.is_empty());
-            words.any(|w| names.contains(w)).then_some(())?;
-            Some((path.as_str(), Module::parse(text).ok()?))
+            let speaks = words.any(|w| names.contains(w)) || source.text.contains("import *");
+            speaks.then_some((path.as_str(), source))
         })
+        .collect();
+    let others: Vec<(&str, Module<'_>)> = (others.iter())
+        .filter_map(|(path, source)| Some((*path, Module::parse(&source.text).ok()?)))
         .collect();
     let changed = pairs.iter().map(|p| Scanned {
         path: p.path,
@@ -347,7 +405,12 @@ fn keep_import_time(pairs: &[Pair<'_>], gold: &Files, changed: &[String], looked
     });
     let others = others.iter().map(|(path, module)| Scanned { path, module });
     let modules: Vec<Scanned<'_, '_>> = changed.chain(others).collect();
-    for (candidate, place) in import_time(&modules, &candidates) {
+    let packages: HashSet<&str> = (gold.keys())
+        .filter_map(|path| path.strip_suffix("/__init__.py"))
+        .collect();
+    for (candidate, place) in import_time(&modules, &packages, &candidates) {
+        let l = &looked[could[candidate]];
+        let place = work(l).cloned().unwrap_or(place);
         looked[could[candidate]].keep = Some((Why::RunsAtImport, Some(place)));
     }
 }

@@ -57,12 +57,13 @@ pub(super) fn judge(
         created_s: recorded.map_or(0.0, |r| r.created_s),
         runs,
         ranks: recorded.and_then(|r| r.ranks),
-        // needs the stories of its cases: taken from the record below
+        // needs the stories of its cases and the sources: taken from the record below
         hollow: None,
     };
     let mut judged = accept(spec, &evidence, &about);
     let told = recorded.into_iter().flat_map(|r| &r.warnings);
-    let old = told.filter(|w| w.kind == FindingKind::HollowThroughOld);
+    let of_hollow = [FindingKind::HollowThroughOld, FindingKind::HollowUnread];
+    let old = told.filter(|w| of_hollow.contains(&w.kind));
     judged.warnings.extend(old.cloned());
     judged
 }
