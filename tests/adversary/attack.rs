@@ -92,7 +92,7 @@ impl Class {
 impl Attack {
     /// What is wrong without the attack: the task, and files over its base.
     pub fn wrong(&self) -> Vec<String> {
-        [std::slice::from_ref(&self.task), &self.honest].concat()
+        [std::slice::from_ref(&self.task), self.honest.as_slice()].concat()
     }
 
     pub fn dir(&self) -> PathBuf {
