@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use tree_sitter::Node;
 
 use super::symbols::{Function, Module, ParseError, children};
+use crate::domain::hex;
 
 /// A test file and its tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +152,7 @@ impl Made {
     /// fails, with the signature, the marks and the kind of method that it had.
     fn wrapped(&self, nonce: &str, index: usize) -> String {
         let digest = Sha256::digest(format!("{nonce} names"));
-        let own: String = digest[..4].iter().map(|b| format!("{b:02x}")).collect();
+        let own = hex(&digest[..4]);
         let list = |of: &[String]| {
             let quoted: Vec<String> = of.iter().map(|n| format!("{n:?}")).collect();
             quoted.join(", ")

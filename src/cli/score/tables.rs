@@ -92,7 +92,9 @@ fn head(score: &Score) -> Vec<String> {
         let failed = failed.filter(|run| run.configuration == at && run.ended_in_error.is_some());
         let failed = failed.count();
         if failed > 0 {
-            words += &format!("; {failed} counted though the agent ended in an error");
+            words += "; ";
+            words += &failed.to_string();
+            words += " counted though the agent ended in an error";
         }
         if !c.versions.is_empty() {
             let versions: Vec<&str> = c.versions.iter().map(String::as_str).collect();

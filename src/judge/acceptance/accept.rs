@@ -103,7 +103,7 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         flake_bound: flake_bound(about.runs),
         claims: claims(spec, &functions, &rows),
         revise: revise(spec, &functions, &rows, passed),
-        warnings: warnings(spec, &functions, gold, &rows, (&old, unread)),
+        warnings: warnings(spec, &functions, gold, &rows, &old, unread),
         hollow_needs: (about.hollow.as_ref()).map_or_else(Vec::new, |story| story.needs.clone()),
         earlier: Vec::new(),
         rules,

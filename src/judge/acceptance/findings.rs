@@ -65,7 +65,8 @@ pub(super) fn warnings(
     functions: &Functions<'_>,
     gold: &PatchEvidence,
     rows: &[PatchRow],
-    (through_old, unread): (&[(&str, String)], &[(String, String)]),
+    through_old: &[(&str, String)],
+    unread: &[(String, String)],
 ) -> Vec<Finding> {
     let mut all = Vec::new();
     let adversarial = || rows.iter().filter(|row| row.role == Role::Adversarial);

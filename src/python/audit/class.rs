@@ -303,10 +303,10 @@ fn is_value(read: &Reading<'_>, root: Node<'_>, node: Node<'_>) -> bool {
     {
         let field = |name: &str| parent.child_by_field_name(name) == Some(at);
         match parent.kind() {
-            "attribute" if field("object") => {
-                if !TRANSPARENT.contains(&module.field(parent, "attribute")) {
-                    return false;
-                }
+            "attribute"
+                if field("object") && !TRANSPARENT.contains(&module.field(parent, "attribute")) =>
+            {
+                return false;
             }
             "subscript" if !field("value") => return false,
             "argument_list" if parent != root => {

@@ -244,7 +244,8 @@ fn flags_look_at_the_tests_that_came_with_the_change() {
 
 /// The class of each assertion of a test's body, by its lines.
 fn classes(imports: &str, body: &str) -> Vec<(String, &'static str)> {
-    let indented: String = body.lines().map(|l| format!("    {l}\n")).collect();
+    let lines: Vec<String> = body.lines().map(|l| format!("    {l}\n")).collect();
+    let indented = lines.concat();
     let text = format!("{imports}\ndef test_a(self, a, b, limit, model, t0):\n{indented}");
     let found = assertions(&files(&[("tests/test_a.py", &text)]));
     assert!(found.unparsed.is_empty(), "{text}");

@@ -113,7 +113,9 @@ impl<'t> File<'_, 't> {
             stack.extend(children(node).into_iter().map(|child| (child, inner)));
         }
         // once all modules' names are known
-        functions.into_iter().for_each(|f| self.bind(f));
+        for function in functions {
+            self.bind(function);
+        }
     }
 
     /// A module under another name of the file.
@@ -352,13 +354,14 @@ impl<'t> File<'_, 't> {
         let mut stack = children(function);
         while let Some(node) = stack.pop() {
             match node.kind() {
-                "parameters" | "lambda_parameters" => targets.extend(children(node)),
+                "parameters" | "lambda_parameters" | "as_pattern_target" => {
+                    targets.extend(children(node));
+                }
                 "assignment" if self.is_module(node) => {}
                 "assignment" | "for_statement" | "for_in_clause" => {
                     targets.extend(node.child_by_field_name("left"));
                     stack.extend(children(node));
                 }
-                "as_pattern_target" => targets.extend(children(node)),
                 "function_definition" | "lambda" | "class_definition" => {}
                 _ => stack.extend(children(node)),
             }
