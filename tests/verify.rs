@@ -7,6 +7,7 @@ mod common;
 mod verify {
     pub mod coverage;
     pub mod mutants;
+    pub mod shared;
 }
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{About, HollowStory, MutationAbout, PatchEvidence, accept, mutation};
 use crate::domain::acceptance::Passed;
@@ -107,6 +107,7 @@ fn patch(role: Role, name: &str, official: usize, runs: &[&str]) -> PatchEvidenc
         name: name.into(),
         claim,
         refused: None,
+        unasserted: BTreeSet::new(),
         runs: BTreeMap::from([
             (
                 Suite::Official,
@@ -139,6 +140,8 @@ fn judged(patches: &[PatchEvidence]) -> Acceptance {
         key: "k".into(),
         engine: EngineKind::Local,
         environment: "e".into(),
+        image: None,
+        gpu_type: None,
         created_s: 0.0,
         runs: 3,
         ranks: None,
@@ -268,6 +271,8 @@ fn a_probe_that_gold_does_not_collect_and_no_probes_at_all() {
         key: "k".into(),
         engine: EngineKind::Local,
         environment: "e".into(),
+        image: None,
+        gpu_type: None,
         created_s: 0.0,
         runs: 3,
         ranks: None,
@@ -389,6 +394,8 @@ fn hollow_that_is_rejected_by_old_behaviour_alone_is_listed() {
             key: "k".into(),
             engine: EngineKind::Local,
             environment: "e".into(),
+            image: None,
+            gpu_type: None,
             created_s: 0.0,
             runs: 3,
             ranks: None,
@@ -425,3 +432,5 @@ fn hollow_that_is_rejected_by_old_behaviour_alone_is_listed() {
     let why = "a changed function raises: the change adds none".to_owned();
     assert_eq!(listed("FFH.", changed), [old, (two, why)]);
 }
+
+mod told;
