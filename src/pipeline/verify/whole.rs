@@ -3,6 +3,7 @@
 //! or in a helper. What says otherwise as a whole is taken as a whole from there on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::cells::{Cells, Missing, Slot};
 use super::files::{Part, Together};
@@ -93,15 +94,22 @@ impl Cells<'_> {
             };
             // what was to run again has just done so, as a whole
             let (known, missing) = self.kept_of(*slot, parts, self.again)?;
+            let of = |cell: &Arc<Cell>| Part {
+                file: cell.file.clone(),
+                function: cell.function.clone(),
+            };
+            // what a known part holds is no other's
+            let parts: Vec<Part> = known.iter().map(of).collect();
+            let held = |id: &str| parts.iter().any(|part| part.holds(id));
             for cell in known {
-                let part = Part {
-                    file: cell.file.clone(),
-                    function: cell.function.clone(),
-                };
+                let part = of(&cell);
                 let differs = difference(&part, &cell.results, &whole.results);
                 found.extend(differs.map(|how| (*slot, (part, how))));
             }
-            for cell in divided(whole, &missing) {
+            let mut rest = Cell::clone(whole);
+            rest.results.retain(|r| !held(r.id.as_str()));
+            rest.details.retain(|d| !held(&d.id));
+            for cell in divided(&rest, &missing) {
                 self.memory.keep(self.home, cell)?;
             }
         }
