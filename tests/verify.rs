@@ -8,6 +8,7 @@ mod verify {
     pub mod coverage;
     pub mod hollow;
     pub mod mutants;
+    pub mod shared;
 }
 
 use std::path::{Path, PathBuf};

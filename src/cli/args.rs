@@ -378,7 +378,7 @@ pub struct CalibrateArgs {
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     pub task: String,
-    /// How often gold runs, one after the other.
+    /// How often gold runs, one after the other; with fewer than 3 nothing is recorded with the task.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
     /// Stay, and answer each edit of the task's folder: what it made stale runs again.

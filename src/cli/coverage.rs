@@ -35,7 +35,7 @@ fn of(task: &Task) -> Result<Coverage, Failure> {
     let seen = match (freshness(task), &recorded) {
         (_, None) | (Freshness::Unverified, _) => Seen::Never,
         (Freshness::Fresh(_), _) => Seen::Fresh,
-        (Freshness::Stale(_), _) => Seen::Stale,
+        (Freshness::Stale(_) | Freshness::Edited(_), _) => Seen::Stale,
     };
     let signoffs = recorded_signoffs(task).map_err(|e| unreadable(&e))?;
     let hashes = mapping_hashes(task);

@@ -36,7 +36,7 @@ pub struct TaskRow {
     pub claims: usize,
     pub probed: bool,
     /// `accepted`, `rejected`, `unprobed`, `stale` (something that the acceptance rests on has
-    /// changed since) or `unverified`.
+    /// changed since), `edited by hand` (the record is not as a verify wrote it) or `unverified`.
     pub acceptance: Option<String>,
     pub adversarial: Vec<String>,
     pub alternative: Vec<String>,

@@ -1,13 +1,19 @@
 //! What verify found of a task's judge (METHOD.md section 3). Its JSON schema is
 //! `assets/schema/acceptance.json`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Cause, EngineKind, Outcome};
+use super::{CaseId, Cause, EngineKind, Outcome, Suite};
 
 /// Version of [`Acceptance`]'s shape.
 pub const ACCEPTANCE_VERSION: u32 = 1;
+
+/// How often gold has to pass, one run after the other, before anything is recorded (METHOD.md section
+/// 3).
+pub const GOLD_RUNS: u32 = 3;
 
 /// What the hollow patch raises, as a test runner tells it.
 pub const HOLLOW_ERROR: &str = "NotImplementedError: hollow";
@@ -198,6 +204,10 @@ pub struct PatchRow {
     pub probes: Passed,
     /// In any of its runs, guards among them.
     pub rejected_by: Vec<Rejection>,
+    /// What became of each case, a line each run: a mark each case, in the order of `cases`
+    /// ([`Outcome::mark`]).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<Suite, Vec<String>>,
 }
 
 impl PatchRow {
@@ -243,6 +253,8 @@ pub enum FindingKind {
     HollowUnread,
     /// Official cases that differ between gold's runs.
     OfficialFlaky,
+    /// Tests that come out otherwise alone than among the others.
+    SharesState,
 }
 
 impl FindingKind {
@@ -262,6 +274,7 @@ impl FindingKind {
             Self::HollowThroughOld => "rejects hollow only through an old function",
             Self::HollowUnread => "hollow has it as in gold",
             Self::OfficialFlaky => "flaky official case",
+            Self::SharesState => "tests share state",
         }
     }
 }
@@ -298,10 +311,21 @@ pub struct Acceptance {
     pub task: String,
     pub run: String,
     pub standing: Standing,
+    /// Why it is none yet: such a one is not recorded with the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisional: Option<String>,
     /// Hash of everything that it rests on: another one, and it is stale.
     pub key: String,
+    /// Hash of all the rest of this document: no secret, it tells an edit by hand.
+    #[serde(default)]
+    pub digest: String,
     pub engine: EngineKind,
     pub environment: String,
+    /// What sandboxes were made of, by what names its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_type: Option<String>,
     pub created_s: f64,
     /// Consecutive runs of gold.
     pub runs: u32,
@@ -311,6 +335,9 @@ pub struct Acceptance {
     /// With that many equal runs a case may still flake up to this rate, at 95 % confidence.
     pub flake_bound: f64,
     pub rules: Vec<RuleVerdict>,
+    /// Gold's cases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cases: BTreeMap<Suite, Vec<CaseId>>,
     pub patches: Vec<PatchRow>,
     pub claims: Vec<ClaimRow>,
     /// What to revise; each also breaks a rule or leaves a claim unproven.

@@ -131,6 +131,21 @@ impl Outcome {
         }
     }
 
+    /// In rows of many: `.` passed, `F` failed, `E` error, `T` timeout, `s` skipped, `x` expected to
+    /// fail and did, `X` and did not, `-` missing.
+    pub fn mark(self) -> char {
+        match self {
+            Outcome::Passed => '.',
+            Outcome::Failed => 'F',
+            Outcome::Error => 'E',
+            Outcome::Timeout => 'T',
+            Outcome::Skipped => 's',
+            Outcome::Xfailed => 'x',
+            Outcome::Xpassed => 'X',
+            Outcome::Missing => '-',
+        }
+    }
+
     /// Position in the order from best to worst: a case is the worst of its ranks.
     pub fn severity(self) -> usize {
         Outcome::ALL

@@ -329,6 +329,16 @@ pub enum Event {
         kept: usize,
         /// From the edit to the last cell.
         answer_s: f64,
+        /// From the edit to gold's runs as a whole, where the answer was provisional until then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confirmed_s: Option<f64>,
+    },
+    /// The rule by cells of which gold's ran in parts: nothing is recorded before `verified`, which
+    /// may say otherwise.
+    Provisional {
+        standing: Standing,
+        broken: Vec<Rule>,
+        revise: usize,
     },
     /// The acceptance rule is judged; the whole is in the run's `acceptance.json`.
     Verified {

@@ -358,9 +358,25 @@ impl RunState {
                 ran,
                 kept,
                 answer_s,
+                confirmed_s,
+            } => {
+                let later = confirmed_s.map_or(String::new(), |s| {
+                    format!(" (provisional; confirmed after {s:.2} s)")
+                });
+                let text = format!(
+                    "round {round}: answered {answer_s:.2} s after the edit{later}; {ran} ran, {kept} were known"
+                );
+                self.say(at_s, Level::Info, text);
+            }
+            Event::Provisional {
+                standing,
+                broken,
+                revise,
             } => {
                 let text = format!(
-                    "round {round}: answered {answer_s:.2} s after the edit; {ran} ran, {kept} were known"
+                    "provisional: {}, {} parts of the rule broken, {revise} to revise; gold runs as a whole before it counts",
+                    standing.name(),
+                    broken.len()
                 );
                 self.say(at_s, Level::Info, text);
             }

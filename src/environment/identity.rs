@@ -8,7 +8,7 @@ use super::types::LinkMode;
 use crate::domain::hex;
 
 /// Changes where the same lock would be built differently.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// Same hash, same environment (METHOD.md section 8).
 pub(super) fn hash(

@@ -48,6 +48,7 @@ pub use beside::{Beside, beside, packages_below};
 pub use certificates::public_certificates;
 pub use compile::{Compiled, compile};
 pub use error::EnvironmentError;
+pub use identity::FORMAT;
 pub use interpreter::{Facts, Package, candidates, facts_of, find};
 pub use lock::Hold;
 pub use prepare::prepare;

@@ -153,9 +153,8 @@ async fn execute(
             .await
             .map(|()| Done::Made),
         Work::Verify { runs, watch_s, .. } => {
-            verify::verify(home, run, manifest, (*runs, *watch_s), recorder)
-                .await
-                .map(Done::Verified)
+            let verified = verify::verify(home, run, manifest, (*runs, *watch_s), recorder);
+            Box::pin(verified).await.map(Done::Verified)
         }
         Work::Mutants => mutants::mutants(home, run, manifest, recorder)
             .await

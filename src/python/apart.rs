@@ -3,11 +3,17 @@
 //! A test is a unit of its own only where nothing in the file lets one test see what another did:
 //! in doubt the file stays whole. What a test imports is not looked at; that holds between files, too.
 
+mod outlives;
+mod shared;
+
 use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
 use super::symbols::{Module, children, statements};
+
+use outlives::{is_function_scoped, is_hook, lasts, widens};
+pub use shared::keeps_apart;
 
 /// A test file whose tests stand for themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,26 +25,6 @@ pub struct Units {
     pub functions: Vec<(String, String)>,
 }
 
-/// Calls that change what later tests see, whatever they are called on.
-const LASTING: [&str; 17] = [
-    "seed",
-    "seterr",
-    "seterrcall",
-    "set_printoptions",
-    "set_state",
-    "setrecursionlimit",
-    "setswitchinterval",
-    "settrace",
-    "setprofile",
-    "simplefilter",
-    "chdir",
-    "umask",
-    "putenv",
-    "unsetenv",
-    "register",
-    "set_start_method",
-    "setlocale",
-];
 /// Names that reach the file's own names, or its text, by other ways.
 const REACHING: [&str; 14] = [
     "globals",
@@ -110,16 +96,6 @@ pub fn units(text: &str) -> Option<Units> {
     }
     gap(&mut units.rest, &text[at..]);
     (!units.functions.is_empty()).then_some(units)
-}
-
-/// Whether a file that tests share (a `conftest.py`, helpers) leaves them apart from each other: no
-/// fixture outlives a test, no hook looks at more than one.
-pub fn keeps_apart(text: &str) -> bool {
-    Module::parse(text).is_ok_and(|module| {
-        all(module.root())
-            .into_iter()
-            .all(|node| !widens(&module, node) && !is_hook(&module, node))
-    })
 }
 
 /// White space around what is left says nothing.
@@ -318,7 +294,10 @@ impl<'m, 't> File<'m, 't> {
                 .child_by_field_name("left")
                 .is_none_or(|left| self.is_own_target(left)),
             "delete_statement" => children(node).into_iter().all(|n| self.is_own_target(n)),
-            "call" => !self.lasts(node),
+            "call" => !lasts(self.module, node),
+            "default_parameter" | "typed_default_parameter" => {
+                !shared::default_stays(self.module, node)
+            }
             "decorator" => {
                 let text = source();
                 let marks = text.split_once(".mark.").map(|(_, rest)| rest);
@@ -349,17 +328,6 @@ impl<'m, 't> File<'m, 't> {
             }
             _ => true,
         }
-    }
-
-    fn lasts(&self, call: Node<'_>) -> bool {
-        let Some(called) = call.child_by_field_name("function") else {
-            return true;
-        };
-        if called.kind() != "attribute" {
-            return LASTING.contains(&self.module.source(called));
-        }
-        LASTING.contains(&self.module.field(called, "attribute"))
-            && self.module.field(called, "object") != "monkeypatch"
     }
 }
 
@@ -411,29 +379,6 @@ fn looks(module: &Module<'_>, node: Node<'_>) -> bool {
             .is_some_and(|call| LOOKING.contains(&module.field(call, "function"))),
         _ => false,
     }
-}
-
-/// A fixture that lives longer than a test.
-fn widens(module: &Module<'_>, node: Node<'_>) -> bool {
-    node.kind() == "keyword_argument"
-        && module.field(node, "name").ends_with("scope")
-        && !is_function_scoped(module.source(node))
-}
-
-fn is_function_scoped(text: &str) -> bool {
-    text.contains("scope=\"function\"") || text.contains("scope='function'")
-}
-
-/// A hook of pytest, or a function that runs around a whole module.
-fn is_hook(module: &Module<'_>, node: Node<'_>) -> bool {
-    if node.kind() != "function_definition" {
-        return false;
-    }
-    let name = module.field(node, "name");
-    (name.starts_with("pytest_") && name != "pytest_configure" && name != "pytest_addoption")
-        || name.starts_with("setup_")
-        || name.starts_with("teardown_")
-        || matches!(name, "setUpModule" | "tearDownModule" | "load_tests")
 }
 
 fn all(root: Node<'_>) -> Vec<Node<'_>> {

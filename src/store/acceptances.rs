@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use sha2::{Digest, Sha256};
+
 use super::home::StoreError;
 use super::run::{RunDir, read_json, write_json};
-use crate::domain::{Acceptance, Task};
+use crate::domain::{Acceptance, Task, hex};
 
 /// In a task's folder.
 const FILE: &str = "acceptance.json";
@@ -25,13 +27,35 @@ pub fn recorded_acceptance(task: &Task) -> Option<Acceptance> {
     plain.then(|| read_json(&path).ok()).flatten()
 }
 
-/// Keeps it in the run, and in the task's folder where that can be written. The path there.
+/// Keeps it in the run, and in the task's folder where that can be written. The path there; none: it
+/// is provisional, and the run's alone.
 pub fn keep_acceptance(
     run: &RunDir,
     task: &Task,
-    made: &Acceptance,
-) -> Result<Result<PathBuf, StoreError>, StoreError> {
+    made: &mut Acceptance,
+) -> Result<Option<Result<PathBuf, StoreError>>, StoreError> {
+    made.digest = digest(made);
     write_json(&run.acceptance_path(), made)?;
+    if made.provisional.is_some() {
+        return Ok(None);
+    }
     let path = acceptance_path(task);
-    Ok(write_json(&path, made).map(|()| path))
+    Ok(Some(write_json(&path, made).map(|()| path)))
+}
+
+/// Whether nobody has edited it since a verify wrote it.
+pub fn is_as_written(made: &Acceptance) -> bool {
+    !made.digest.is_empty() && made.digest == digest(made)
+}
+
+/// Of all but itself, as whoever reads it has it: a number may lose its last digit on the way.
+fn digest(made: &Acceptance) -> String {
+    let plain = Acceptance {
+        digest: String::new(),
+        ..made.clone()
+    };
+    let text = serde_json::to_vec(&plain).unwrap_or_default();
+    let read = serde_json::from_slice::<Acceptance>(&text);
+    let text = read.ok().and_then(|read| serde_json::to_vec(&read).ok());
+    text.map_or(String::new(), |text| hex(&Sha256::digest(text)))
 }

@@ -20,7 +20,9 @@ mod signoffs;
 mod summary;
 mod watch;
 
-pub use acceptances::{acceptance_path, keep_acceptance, made_acceptance, recorded_acceptance};
+pub use acceptances::{
+    acceptance_path, is_as_written, keep_acceptance, made_acceptance, recorded_acceptance,
+};
 pub use calibrations::{
     keep_calibration, kept_calibration, made_calibration, record_calibration, task_calibrations,
     write_calibration,

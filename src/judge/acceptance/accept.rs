@@ -1,16 +1,18 @@
 //! The rule, the matrix, the lists.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::evidence::{PatchEvidence, collected, outcomes};
 use super::findings::{claims, revise, warnings};
 use super::hollow::{HollowStory, through_old};
 use super::matrix::Functions;
 use super::rules::Case;
 use crate::domain::acceptance::{
-    ACCEPTANCE_VERSION, Acceptance, PatchRow, Role, Rule, RuleVerdict, Standing,
+    ACCEPTANCE_VERSION, Acceptance, GOLD_RUNS, PatchRow, Role, Rule, RuleVerdict, Standing,
 };
 use crate::domain::calibration::flake_bound;
 use crate::domain::task::TaskSpec;
-use crate::domain::{EngineKind, Outcome, Suite};
+use crate::domain::{CaseId, EngineKind, Outcome, Suite};
 
 /// Where and under what it was found.
 #[derive(Clone, Debug)]
@@ -19,6 +21,9 @@ pub struct About {
     pub key: String,
     pub engine: EngineKind,
     pub environment: String,
+    /// Of its sandboxes.
+    pub image: Option<String>,
+    pub gpu_type: Option<String>,
     pub created_s: f64,
     /// How often gold has to pass, one after the other.
     pub runs: u32,
@@ -36,7 +41,8 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
         name: String::new(),
         claim: None,
         refused: None,
-        runs: std::collections::BTreeMap::new(),
+        runs: BTreeMap::new(),
+        unasserted: BTreeSet::new(),
     };
     let gold = patches.iter().find(|p| p.role == Role::Gold);
     let gold = gold.unwrap_or(&nothing);
@@ -54,6 +60,11 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
             official: patch.passed(Suite::Official, &official),
             probes: patch.passed(Suite::Probes, &probes),
             rejected_by: functions.rejections(patch),
+            outcomes: [(Suite::Official, &official), (Suite::Probes, &probes)]
+                .into_iter()
+                .map(|(suite, cases)| (suite, patch.marks(suite, cases)))
+                .filter(|(_, marks)| !marks.is_empty())
+                .collect(),
         })
         .collect();
     let runs = gold.by_case(Suite::Official);
@@ -89,7 +100,22 @@ pub fn accept(spec: &TaskSpec, patches: &[PatchEvidence], about: &About) -> Acce
     } else {
         Standing::Rejected
     };
+    let cases = [(Suite::Official, &official), (Suite::Probes, &probes)].into_iter();
+    let cases = cases.map(|(suite, ids)| (suite, ids.iter().copied().cloned().collect()));
+    let provisional = (!unprobed && about.runs < GOLD_RUNS).then(|| {
+        format!(
+            "gold ran {} of {GOLD_RUNS} times: nothing is recorded with the task",
+            about.runs
+        )
+    });
     Acceptance {
+        provisional,
+        digest: String::new(),
+        image: about.image.clone(),
+        gpu_type: about.gpu_type.clone(),
+        cases: cases
+            .filter(|(_, ids): &(Suite, Vec<CaseId>)| !ids.is_empty())
+            .collect(),
         schema: ACCEPTANCE_VERSION,
         task: spec.id.clone(),
         run: about.run.clone(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::domain::acceptance::{Passed, Role};
+use crate::domain::case::{CaseDetail, Frame};
 use crate::domain::{CaseId, CaseResult, Cause, Outcome, Suite};
 
 /// Results of a suite, run by run.
@@ -19,6 +20,9 @@ pub struct PatchEvidence {
     /// Why nothing of it ran.
     pub refused: Option<(Cause, String)>,
     pub runs: SuiteRuns,
+    /// Probe cases of which nothing was raised in a suite's own files: whatever the message says, no
+    /// probe asserted it.
+    pub unasserted: BTreeSet<CaseId>,
 }
 
 impl PatchEvidence {
@@ -30,6 +34,17 @@ impl PatchEvidence {
     pub(super) fn by_case(&self, suite: Suite) -> Vec<HashMap<&CaseId, &CaseResult>> {
         let runs = self.runs.get(&suite).into_iter().flatten();
         runs.map(|run| run.iter().map(|r| (&r.id, r)).collect())
+            .collect()
+    }
+
+    /// A mark each case of `all`, a line each run.
+    pub(super) fn marks(&self, suite: Suite, all: &[&CaseId]) -> Vec<String> {
+        let runs = self.by_case(suite);
+        let mark = |run: &HashMap<&CaseId, &CaseResult>, id: &CaseId| {
+            run.get(id).map_or(Outcome::Missing, |r| r.outcome).mark()
+        };
+        (runs.iter())
+            .map(|run| all.iter().map(|id| mark(run, id)).collect())
             .collect()
     }
 
@@ -62,4 +77,33 @@ pub(super) fn outcomes(
 ) -> impl Iterator<Item = Outcome> {
     runs.iter()
         .map(move |run| run.get(id).map_or(Outcome::Missing, |r| r.outcome))
+}
+
+/// Whether a suite's own code raised this: its files, or what pytest and its like give tests to assert
+/// with, called from there. Without frames nobody knows, and the message counts.
+pub fn asserted(detail: &CaseDetail, suites: &[&str]) -> bool {
+    let raised = detail.frames.iter().rev().find(|frame| !is_helper(frame));
+    let Some(frame) = raised else {
+        return true;
+    };
+    let within = |into: &&str| {
+        let rest = frame.path.strip_prefix(into.trim_end_matches('/'));
+        into.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    suites.iter().any(within)
+}
+
+/// Outside of the work tree: a package of the same name in there is the patch's.
+fn is_helper(frame: &Frame) -> bool {
+    const OF: [&str; 8] = [
+        "/_pytest/",
+        "/pluggy/",
+        "/unittest/",
+        "/numpy/testing/",
+        "/numpy/_utils/",
+        "/torch/testing/",
+        "/pandas/_testing/",
+        "/contextlib.py",
+    ];
+    frame.path.starts_with('/') && OF.iter().any(|part| frame.path.contains(part))
 }

@@ -79,7 +79,10 @@ impl<'a> Functions<'a> {
                 if outcome.passed() {
                     continue;
                 }
-                let how = result.map_or(How::Missing, how);
+                let how = match result.map_or(How::Missing, how) {
+                    How::Assertion if patch.unasserted.contains(id) => How::Error,
+                    how => how,
+                };
                 if strongest.as_ref().is_none_or(|known| how < known.how) {
                     strongest = Some(Rejection {
                         function: (*function).to_owned(),

@@ -23,6 +23,6 @@ mod tests;
 
 pub use accept::{About, accept};
 pub use coverage::{coverage, rounds_before};
-pub use evidence::{PatchEvidence, SuiteRuns};
+pub use evidence::{PatchEvidence, SuiteRuns, asserted};
 pub use hollow::HollowStory;
 pub use mutants::{MutationAbout, mutation, passes_official};

@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 mod hollow;
+mod told;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{About, HollowStory, MutationAbout, PatchEvidence, accept, mutation};
 use crate::domain::acceptance::Passed;
@@ -109,6 +110,7 @@ fn patch(role: Role, name: &str, official: usize, runs: &[&str]) -> PatchEvidenc
         name: name.into(),
         claim,
         refused: None,
+        unasserted: BTreeSet::new(),
         runs: BTreeMap::from([
             (
                 Suite::Official,
@@ -140,6 +142,8 @@ fn about() -> About {
         key: "k".into(),
         engine: EngineKind::Local,
         environment: "e".into(),
+        image: None,
+        gpu_type: None,
         created_s: 0.0,
         runs: 3,
         ranks: None,

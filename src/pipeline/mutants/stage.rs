@@ -12,7 +12,7 @@ use crate::pipeline::error::Stop;
 use crate::pipeline::grade::Timer;
 use crate::pipeline::ground::{Ground, prepare};
 use crate::pipeline::recorder::Recorder;
-use crate::pipeline::verify::{Cells, Memory, Results, Slot, Suites, beside, build_all, evidence};
+use crate::pipeline::verify::{Cells, Memory, Results, Slot, Suites, beside, build_all};
 use crate::store::{Home, RunDir, keep_mutation, now_s};
 
 /// Grades every mutant of a task's gold.
@@ -74,6 +74,7 @@ async fn on_ground(
         again: &[],
         warm: None,
         memory: &Memory::default(),
+        whole_gold: true,
         assumed: BTreeMap::new(),
         known: Results::default(),
     };
@@ -95,7 +96,7 @@ async fn on_ground(
     let official = mutants_there.iter().map(|i| slot(*i, Suite::Official));
     cells.fill(official.collect(), beside).await?;
     if suites.files.contains_key(&Suite::Probes) {
-        let seen = evidence(&all, cells.known.by_slot.clone());
+        let seen = cells.evidence()?;
         let let_pass: Vec<Slot> = (mutants_there.iter())
             .filter(|i| passes_official(&seen[0], &seen[**i]))
             .map(|i| slot(*i, Suite::Probes))
@@ -104,7 +105,7 @@ async fn on_ground(
         recorder.say(Level::Info, words);
         cells.fill(let_pass, beside).await?;
     }
-    let seen = evidence(&all, cells.known.by_slot);
+    let seen = cells.evidence()?;
     let about = MutationAbout {
         run: ground.run.id().0,
         engine: ground.engine_kind(),

@@ -1,7 +1,7 @@
 //! The cells of the matrix: those that are known are kept, the others run beside each other within
 //! the machine's limits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,25 +9,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::{StreamExt, stream};
 
 use super::candidates::Candidate;
-use super::files::Part;
+use super::files::{Part, Together};
 use super::keys::cell_key;
 use super::memory::Memory;
 use super::reading::Suites;
 use super::warm::Warm;
+use super::whole::divided;
 use crate::domain::acceptance::Role;
 use crate::domain::case::CaseDetail;
 use crate::domain::cell::{CELL_VERSION, Cell};
 use crate::domain::manifest::Again;
-use crate::domain::{
-    CalibratedCase, CaseResult, CaseRun, Deviation, Event, Subject, Suite, SuiteCalibration,
-};
+use crate::domain::{CaseResult, Deviation, Event, Subject, Suite};
 use crate::pipeline::error::Stop;
 use crate::pipeline::evidence::rewritten_tests;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::place::Place;
 use crate::pipeline::recorder::Recorder;
-use crate::pipeline::run_suites::{Subjected, lay, life, suite_run};
-use crate::pipeline::suite::{SuiteError, SuiteRun, run_suite};
+use crate::pipeline::run_suites::{Subjected, lay, life};
+use crate::pipeline::suite::{SuiteError, run_suite};
 use crate::store::Home;
 
 /// Tests of verify set it, so that a probe can tell gold's runs apart (`VERIFY_RUN_INDEX`).
@@ -56,6 +55,8 @@ pub(in crate::pipeline) struct Cells<'a> {
     /// Sandboxes that wait for their order.
     pub warm: Option<&'a Warm>,
     pub memory: &'a Memory,
+    /// Gold runs whole suites, never a part of one.
+    pub whole_gold: bool,
     /// What gold's first runs came to when it was last asked; empty: nobody knows.
     pub assumed: BTreeMap<Suite, Vec<CaseResult>>,
     pub known: Results,
@@ -67,8 +68,10 @@ pub(in crate::pipeline) struct Results {
     pub by_slot: BTreeMap<Slot, Vec<CaseResult>>,
     /// What gold exchanged in the process that reports, in any of its runs.
     pub of_gold: BTreeMap<Suite, Vec<Deviation>>,
-    /// Files whose tests turned out not to stand for themselves.
-    pub together: BTreeMap<Suite, BTreeSet<String>>,
+    /// What turned out not to stand for itself.
+    pub together: BTreeMap<Suite, Together>,
+    /// Of these: what shares state, by file (or suite), and by what that was seen.
+    pub shares: BTreeMap<String, String>,
     /// Slots of which something ran, and those that were known.
     pub ran: usize,
     pub kept: usize,
@@ -192,7 +195,7 @@ impl Cells<'_> {
     }
 
     /// What a test of verify tells gold's runs apart by.
-    fn index(&self, slot: Slot) -> Option<u32> {
+    pub(super) fn index(&self, slot: Slot) -> Option<u32> {
         let gold = self.candidates[slot.candidate].role == Role::Gold;
         (gold && std::env::var_os(RUN_INDEX).is_some()).then_some(slot.run)
     }
@@ -216,21 +219,39 @@ impl Cells<'_> {
         Ok(details.collect())
     }
 
-    pub(super) fn parts(&self, suite: Suite) -> Vec<Part> {
-        let none = BTreeSet::new();
+    /// What cells a slot is made of.
+    pub(super) fn parts(&self, slot: Slot) -> Vec<Part> {
+        if self.whole_gold && self.candidates[slot.candidate].role == Role::Gold {
+            return vec![Part::default()];
+        }
+        self.apart(slot.suite)
+    }
+
+    /// Of a suite, as far as it may be taken apart.
+    pub(super) fn apart(&self, suite: Suite) -> Vec<Part> {
+        let none = Together::default();
         let together = self.known.together.get(&suite).unwrap_or(&none);
         self.suites.files[&suite].parts(together)
     }
 
     /// Cells of a slot, and what there is none of; `again`: what counts as missing though it is there.
     fn kept(&self, slot: Slot, again: &[Again]) -> Result<(Vec<Arc<Cell>>, Missing), Stop> {
+        self.kept_of(slot, self.parts(slot), again)
+    }
+
+    pub(super) fn kept_of(
+        &self,
+        slot: Slot,
+        parts: Vec<Part>,
+        again: &[Again],
+    ) -> Result<(Vec<Arc<Cell>>, Missing), Stop> {
         let (mut known, mut missing) = (Vec::new(), Missing::new());
         let Ok(tree) = self.candidates[slot.candidate].tree else {
             return Ok((known, missing));
         };
         let index = self.index(slot);
         let (tree, patch) = (tree.to_string(), self.candidates[slot.candidate].label());
-        for part in self.parts(slot.suite) {
+        for part in parts {
             let key = cell_key(
                 self.ground,
                 slot.suite,
@@ -312,7 +333,7 @@ impl Cells<'_> {
         };
         if subject == Subject::Gold
             && outcome.results.is_empty()
-            && missing.len() == self.parts(slot.suite).len()
+            && missing.len() == self.parts(slot).len()
         {
             return Err(Stop::Input(format!(
                 "gold collects no case of the {0} suite; correct [suites.{0}] in task.toml",
@@ -331,35 +352,23 @@ impl Cells<'_> {
         }
         let details = details(&record, subject, slot.suite);
         self.remove([worktree, record]);
-        // what no part claims (an error of the whole collection) is told once
-        let first = missing.first().map(|(part, _)| part);
-        let of = |id: &str, part: &Part| {
-            part.holds(id) || first == Some(part) && !missing.iter().any(|(part, _)| part.holds(id))
+        let whole = Cell {
+            schema: CELL_VERSION,
+            key: String::new(),
+            patch: candidate.label(),
+            suite: slot.suite,
+            run: slot.run,
+            file: None,
+            function: None,
+            results: outcome.results,
+            details,
+            deviations,
+            duration_s: outcome.duration_s,
+            isolated,
         };
-        Ok(missing
-            .iter()
-            .map(|(part, key)| Cell {
-                schema: CELL_VERSION,
-                key: key.clone(),
-                patch: candidate.label(),
-                suite: slot.suite,
-                run: slot.run,
-                file: part.file.clone(),
-                function: part.function.clone(),
-                results: (outcome.results.iter())
-                    .filter(|r| of(r.id.as_str(), part))
-                    .cloned()
-                    .collect(),
-                details: details
-                    .iter()
-                    .filter(|d| of(&d.id, part))
-                    .cloned()
-                    .collect(),
-                deviations: deviations.clone(),
-                duration_s: outcome.duration_s,
-                isolated,
-            })
-            .collect())
+        let cells = divided(&whole, missing);
+        self.keep_whole(slot, missing, whole)?;
+        Ok(cells)
     }
 
     /// Many trees would fill the disk; what stays goes with the run's scratch.
@@ -370,66 +379,6 @@ impl Cells<'_> {
         for path in paths {
             let _ = std::fs::remove_dir_all(path);
         }
-    }
-
-    /// How the missing parts of a slot are run: of a file that is missing as a whole, the file.
-    pub(super) fn suite_run(
-        &self,
-        slot: Slot,
-        missing: &Missing,
-        record: &Path,
-        gold: Option<&[CaseResult]>,
-    ) -> SuiteRun {
-        let subject = self.candidates[slot.candidate].subject();
-        let gold = gold.map(calibration);
-        let mut run = suite_run(
-            self.ground,
-            subject,
-            slot.suite,
-            gold.as_ref(),
-            &[],
-            Some(record),
-        );
-        let all = self.parts(slot.suite);
-        if missing.len() < all.len() {
-            let of = |file: &Option<String>| all.iter().filter(|p| p.file == *file).count();
-            let gone =
-                |file: &Option<String>| missing.iter().filter(|(p, _)| p.file == *file).count();
-            run.paths.clear();
-            for (part, _) in missing {
-                let whole = of(&part.file) == gone(&part.file);
-                let node = if whole {
-                    part.file.clone()
-                } else {
-                    part.node()
-                };
-                run.paths
-                    .extend(node.filter(|node| !run.paths.contains(node)));
-            }
-            if let Some(expected) = &mut run.expected {
-                expected.retain(|id| missing.iter().any(|(part, _)| part.holds(id.as_str())));
-            }
-        }
-        if let Some(index) = self.index(slot) {
-            run.env.insert("VERIFY_RUN_INDEX".into(), index.to_string());
-        }
-        run
-    }
-}
-
-/// As far as a suite's run asks gold for it: its cases, and how long they took.
-fn calibration(results: &[CaseResult]) -> SuiteCalibration {
-    let cases = results.iter().filter_map(|r| {
-        let run = CaseRun {
-            outcome: r.outcome,
-            duration_s: r.duration_s,
-        };
-        CalibratedCase::of(r.id.clone(), vec![run])
-    });
-    SuiteCalibration {
-        runs: 1,
-        cases: cases.collect(),
-        ..SuiteCalibration::default()
     }
 }
 

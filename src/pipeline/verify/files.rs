@@ -42,6 +42,15 @@ impl Part {
     }
 }
 
+/// What of a suite is taken as a whole, whatever its text says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::pipeline) struct Together {
+    /// Their tests do not stand for themselves.
+    pub files: BTreeSet<String>,
+    /// Nor do its files.
+    pub suite: bool,
+}
+
 /// Of a file whose tests stand for themselves: the hash of what they share, and each with its own.
 pub(super) type FileUnits = Option<(String, Vec<(String, String)>)>;
 
@@ -131,10 +140,9 @@ impl SuiteFiles {
         })
     }
 
-    /// What cells there are, in order. `together`: files whose tests turned out not to stand for
-    /// themselves.
-    pub fn parts(&self, together: &BTreeSet<String>) -> Vec<Part> {
-        if self.whole || self.tests.is_empty() {
+    /// What cells there are, in order. `together`: what turned out not to stand for itself.
+    pub fn parts(&self, together: &Together) -> Vec<Part> {
+        if self.whole || together.suite || self.tests.is_empty() {
             return vec![Part::default()];
         }
         let mut parts = Vec::new();
@@ -144,7 +152,7 @@ impl SuiteFiles {
                 function: function.cloned(),
             };
             match &test.units {
-                Some((_, functions)) if !together.contains(path) => {
+                Some((_, functions)) if !together.files.contains(path) => {
                     parts.extend(functions.iter().map(|(name, _)| part(Some(name))));
                 }
                 _ => parts.push(part(None)),
@@ -243,8 +251,8 @@ mod tests {
             "def test_one():\n    pass\n\ndef test_two():\n    pass\n",
         );
         let read = |apart| SuiteFiles::read(dir.path(), "probes", apart, &memory).unwrap();
-        let none = BTreeSet::new();
-        let nodes = |files: &SuiteFiles, together: &BTreeSet<String>| -> Vec<String> {
+        let none = Together::default();
+        let nodes = |files: &SuiteFiles, together: &Together| -> Vec<String> {
             let parts = files.parts(together);
             parts.iter().filter_map(Part::node).collect()
         };
@@ -253,7 +261,10 @@ mod tests {
         let whole = ["probes/test_a.py"];
         assert_eq!(nodes(&apart, &none), both);
         assert_eq!(nodes(&read(false), &none), whole);
-        let together = BTreeSet::from(["probes/test_a.py".to_owned()]);
+        let together = Together {
+            files: BTreeSet::from(["probes/test_a.py".to_owned()]),
+            suite: false,
+        };
         assert_eq!(nodes(&apart, &together), whole);
         let [one, two] = [0, 1].map(|at| apart.parts(&none)[at].clone());
         assert!(one.holds("probes/test_a.py::test_one[1-b]"));

@@ -123,7 +123,7 @@ impl Cells<'_> {
             let strays = self.strays(slot, results.map_or(&[], Vec::as_slice));
             if !strays.is_empty() {
                 let together = self.known.together.entry(slot.suite).or_default();
-                together.extend(strays);
+                together.files.extend(strays);
                 self.known.by_slot.remove(&slot);
                 again.push(slot);
             }
@@ -133,7 +133,7 @@ impl Cells<'_> {
 
     /// Files that are taken apart, and of which something is told that is of no test in them.
     fn strays(&self, slot: Slot, results: &[CaseResult]) -> BTreeSet<String> {
-        let parts = self.parts(slot.suite);
+        let parts = self.apart(slot.suite);
         let apart: BTreeSet<&str> = (parts.iter())
             .filter(|p| p.function.is_some())
             .filter_map(|p| p.file.as_deref())

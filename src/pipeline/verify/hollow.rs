@@ -75,6 +75,8 @@ pub(super) struct Mending<'a> {
     pub memory: &'a Memory,
     /// Cells that run at a time.
     pub beside: usize,
+    /// Gold runs whole suites.
+    pub whole_gold: bool,
 }
 
 impl Mending<'_> {
@@ -115,7 +117,7 @@ impl Mending<'_> {
         Ok((known, story))
     }
 
-    fn cells<'c>(&'c self, candidates: &'c [Candidate], known: Results) -> Cells<'c> {
+    pub fn cells<'c>(&'c self, candidates: &'c [Candidate], known: Results) -> Cells<'c> {
         Cells {
             home: self.home,
             ground: self.ground,
@@ -127,6 +129,7 @@ impl Mending<'_> {
             warm: self.warm,
             memory: self.memory,
             assumed: BTreeMap::new(),
+            whole_gold: self.whole_gold,
             known,
         }
     }

@@ -5,14 +5,15 @@ use sha2::{Digest, Sha256};
 
 use super::files::Part;
 use super::reading::Suites;
-use crate::domain::acceptance::Standing;
+use crate::domain::acceptance::{Acceptance, GOLD_RUNS, Standing};
 use crate::domain::cell::CELL_VERSION;
-use crate::domain::{Suite, Task, hex};
+use crate::domain::{EngineKind, Suite, Task, hex};
+use crate::environment::FORMAT;
 use crate::judge::JUDGE_VERSION;
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::suite::reporter_hash;
-use crate::store::recorded_acceptance;
+use crate::store::{is_as_written, recorded_acceptance};
 use crate::workspace::hash_tree;
 
 /// The key of a cell.
@@ -102,8 +103,46 @@ pub(super) fn patches_key(task: &Task) -> Result<String, Stop> {
     ))
 }
 
-/// Hash of everything that an acceptance rests on, out of the task's folder. `runs`: of gold.
-pub(super) fn acceptance_key(task: &Task, runs: u32) -> Result<String, Stop> {
+/// Of what is generated from base and gold for each verify: a new number where the generator makes
+/// another patch of the same two.
+const HOLLOW_VERSION: u32 = 2;
+
+/// On what a verify ran, as far as what it finds may differ by it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Stands {
+    /// Of gold.
+    runs: u32,
+    engine: EngineKind,
+    environment: String,
+    image: Option<String>,
+    gpu_type: Option<String>,
+}
+
+impl Stands {
+    pub fn on(ground: &Ground, runs: u32) -> Self {
+        Self {
+            runs,
+            engine: ground.engine_kind(),
+            environment: ground.environment.hash.clone(),
+            image: ground.image_id().map(str::to_owned),
+            gpu_type: ground.gpu_type().map(str::to_owned),
+        }
+    }
+
+    /// As it is recorded: this machine may have others, or none.
+    fn of(made: &Acceptance) -> Self {
+        Self {
+            runs: made.runs,
+            engine: made.engine,
+            environment: made.environment.clone(),
+            image: made.image.clone(),
+            gpu_type: made.gpu_type.clone(),
+        }
+    }
+}
+
+/// Hash of everything that an acceptance rests on, out of the task's folder and of what it ran on.
+pub(super) fn acceptance_key(task: &Task, stands: &Stands) -> Result<String, Stop> {
     let spec = &task.spec;
     let folder =
         |relative: &str| hash_tree(&task.path(relative)).map_err(|e| Stop::Input(e.to_string()));
@@ -136,7 +175,8 @@ pub(super) fn acceptance_key(task: &Task, runs: u32) -> Result<String, Stop> {
         .collect();
     let guards: Vec<&str> = spec.guards.iter().map(|g| g.probe.as_str()).collect();
     hash(&(
-        (CELL_VERSION, JUDGE_VERSION, reporter_hash(), runs),
+        (CELL_VERSION, JUDGE_VERSION, reporter_hash(), HOLLOW_VERSION),
+        (stands, FORMAT, std::env::consts::ARCH),
         (&spec.source, &spec.gold, &spec.environment, &spec.hardware),
         (&spec.limits, &spec.build, &spec.suites),
         (
@@ -156,6 +196,8 @@ pub enum Freshness {
     Fresh(Standing),
     /// Something that it rests on has changed since.
     Stale(Standing),
+    /// It is not as a verify wrote it.
+    Edited(Standing),
 }
 
 impl Freshness {
@@ -165,6 +207,7 @@ impl Freshness {
             Self::Unverified => "unverified",
             Self::Fresh(standing) => standing.name(),
             Self::Stale(_) => "stale",
+            Self::Edited(_) => "edited by hand",
         }
     }
 }
@@ -177,12 +220,46 @@ pub fn freshness(task: &Task) -> Freshness {
     let Some(recorded) = recorded_acceptance(task) else {
         return Freshness::Unverified;
     };
+    if !recorded.digest.is_empty() && !is_as_written(&recorded) {
+        return Freshness::Edited(recorded.standing);
+    }
     let mut task = task.clone();
     if let Some(ranks) = recorded.ranks {
         task.spec = task.spec.with_ranks(ranks);
     }
-    match acceptance_key(&task, recorded.runs) {
-        Ok(key) if key == recorded.key => Freshness::Fresh(recorded.standing),
+    let counts = recorded.provisional.is_none() && recorded.runs >= GOLD_RUNS;
+    match acceptance_key(&task, &Stands::of(&recorded)) {
+        // a record from before it had a digest has another key as well
+        Ok(key) if key == recorded.key && counts && !recorded.digest.is_empty() => {
+            Freshness::Fresh(recorded.standing)
+        }
         _ => Freshness::Stale(recorded.standing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Of the generator's sources when [`HOLLOW_VERSION`] got its number.
+    const SOURCES: &str = "d8d77e45c4608562ec18061fc15389b6c3257b5ac0221afd300db890cdfee602";
+
+    #[test]
+    fn another_generator_of_hollow_is_another_number() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/python/hollow");
+        let mut sources: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+        let is_test = |name: std::ffi::OsString| name == "tests.rs" || name == "tests";
+        sources.retain(|entry| !is_test(entry.file_name()));
+        sources.sort_by_key(std::fs::DirEntry::file_name);
+        let mut all = Sha256::new();
+        for entry in sources {
+            all.update(std::fs::read(entry.path()).unwrap());
+        }
+        assert_eq!(
+            hex(&all.finalize()),
+            SOURCES,
+            "where it makes another patch now, raise HOLLOW_VERSION; put the new hash here"
+        );
     }
 }

@@ -1,18 +1,27 @@
 //! What a run remembers from round to round, so that a round reads and works out only what is new.
 //! All of it is found under what it was made of: another text is another entry.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use git2::Oid;
 
 use super::candidates::Candidate;
-use super::files::FileUnits;
+use super::files::{FileUnits, Together};
+use crate::domain::Suite;
 use crate::domain::cell::Cell;
 use crate::pipeline::error::Stop;
 use crate::python::hollow::Works;
 use crate::store::{Home, StoreError, keep_cell, kept_cell};
+
+/// What shares state.
+#[derive(Clone, Debug, Default)]
+pub(in crate::pipeline) struct Shares {
+    pub together: BTreeMap<Suite, Together>,
+    /// By what that was seen, by file (or suite).
+    pub words: BTreeMap<String, String>,
+}
 
 #[derive(Default)]
 pub(in crate::pipeline) struct Memory {
@@ -25,6 +34,7 @@ pub(in crate::pipeline) struct Memory {
     candidates: Mutex<Option<(String, Vec<Candidate>)>>,
     /// What hollow needs to be imported, by its tree without that.
     works: Mutex<HashMap<Oid, Works>>,
+    shares: Mutex<Shares>,
     /// Folders of cells: what one left may be removed while a later one runs.
     next: AtomicU32,
 }
@@ -83,6 +93,14 @@ impl Memory {
 
     pub fn keep_works(&self, unmended: Oid, works: &Works) {
         lock(&self.works).insert(unmended, works.clone());
+    }
+
+    pub fn shares(&self) -> Shares {
+        lock(&self.shares).clone()
+    }
+
+    pub fn share(&self, more: impl FnOnce(&mut Shares)) {
+        more(&mut lock(&self.shares));
     }
 
     /// `key`: of all that they are made of. `None`: that changed while they were made.

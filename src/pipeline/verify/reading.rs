@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::candidates::{Candidate, of_task};
 use super::files::{Part, SuiteFiles};
-use super::keys::{acceptance_key, hash, patches_key};
+use super::keys::{Stands, acceptance_key, hash, patches_key};
 use super::memory::Memory;
 use crate::domain::{Suite, Task};
 use crate::pipeline::calibrate;
@@ -152,7 +152,8 @@ pub(super) async fn read(
 /// `None`: something was written meanwhile.
 fn once(ground: &Ground, runs: u32, number: u32, memory: &Memory) -> Result<Option<Reading>, Stop> {
     let task: &Task = &ground.task;
-    let key = acceptance_key(task, runs)?;
+    let stands = Stands::on(ground, runs);
+    let key = acceptance_key(task, &stands)?;
     let suites = Suites::copy(ground, number, memory)?;
     let made = memory.candidates(|| patches_key(task), || of_task(&ground.trees, task))?;
     let Some(candidates) = made else {
@@ -162,7 +163,7 @@ fn once(ground: &Ground, runs: u32, number: u32, memory: &Memory) -> Result<Opti
     for suite in suites.dirs.keys() {
         calibrations.insert(*suite, calibrate::key(ground, *suite)?);
     }
-    if acceptance_key(task, runs)? != key {
+    if acceptance_key(task, &stands)? != key {
         return Ok(None);
     }
     Ok(Some(Reading {

@@ -10,17 +10,18 @@ use super::cells::{Cells, Results, Slot};
 use super::edits::Edits;
 use super::hollow::Mending;
 use super::keys::trees_key;
+use super::limits::beside;
 use super::memory::Memory;
 use super::reading::{Suites, TRIES, read};
 use super::warm::Warm;
 use super::watch::watch;
 use crate::catalog::load_task;
-use crate::domain::acceptance::{Acceptance, Role, Standing};
+use crate::domain::acceptance::{Acceptance, Finding, FindingKind, Role, Standing};
 use crate::domain::manifest::Again;
 use crate::domain::{
     Calibration, CaseResult, Deviation, Event, Level, Manifest, Stage, Subject, Suite, Task, Work,
 };
-use crate::judge::acceptance::{About, PatchEvidence, SuiteRuns, accept, rounds_before};
+use crate::judge::acceptance::{About, HollowStory, PatchEvidence, accept, rounds_before};
 use crate::pipeline::calibrate::empty;
 use crate::pipeline::error::Stop;
 use crate::pipeline::gold::part;
@@ -140,9 +141,16 @@ fn keep_of(
     recorder: &Recorder,
 ) -> Result<Standing, Stop> {
     made.earlier = rounds_before(&made, recorded_acceptance(task).as_ref());
-    match keep_acceptance(run, task, &made)? {
-        Ok(path) => recorder.say(Level::Info, format!("recorded in {}", path.display())),
-        Err(e) => recorder.say(
+    match keep_acceptance(run, task, &mut made)? {
+        None => recorder.say(
+            Level::Warn,
+            format!(
+                "provisional: {}",
+                made.provisional.as_deref().unwrap_or_default()
+            ),
+        ),
+        Some(Ok(path)) => recorder.say(Level::Info, format!("recorded in {}", path.display())),
+        Some(Err(e)) => recorder.say(
             Level::Warn,
             format!("the task's folder does not take it ({e}); it is in the run's"),
         ),
@@ -168,6 +176,8 @@ pub(super) struct Made {
     pub kept: usize,
     /// When the last cell was known, in seconds since the epoch.
     pub known_s: f64,
+    /// When gold had run as a whole, where that was not known with the last cell.
+    pub confirmed_s: Option<f64>,
     /// Gold's first runs.
     pub gold: BTreeMap<Suite, Vec<CaseResult>>,
 }
@@ -208,6 +218,7 @@ impl Round<'_> {
         if let Err((cause, message)) = &candidates[0].tree {
             return Err(Stop::Input(format!("gold ({}): {message}", cause.name())));
         }
+        let shares = memory.shares();
         let mut cells = Cells {
             home,
             ground,
@@ -219,7 +230,13 @@ impl Round<'_> {
             warm: self.warm,
             memory,
             assumed: self.assumed.cloned().unwrap_or_default(),
-            known: Results::default(),
+            // an edit is answered by what is stale of gold, too, before gold runs as a whole
+            whole_gold: number == 1,
+            known: Results {
+                together: shares.together,
+                shares: shares.words,
+                ..Results::default()
+            },
         };
         let (first, others) = slots(&candidates, &suites, runs);
         let beside = beside(ground);
@@ -235,8 +252,7 @@ impl Round<'_> {
         }
         let all: Vec<Slot> = first.iter().chain(&others).copied().collect();
         // what gold collects is what is expected of the others
-        cells.fill_all(first, others, beside).await?;
-        let known = cells.known;
+        Box::pin(cells.fill_all(first, others, beside)).await?;
         let mending = Mending {
             home,
             ground,
@@ -247,41 +263,83 @@ impl Round<'_> {
             warm: self.warm,
             memory,
             beside,
+            whole_gold: number == 1,
         };
-        let (known, hollow) = mending.mended(&mut candidates, known).await?;
+        let known = cells.known;
+        let (known, hollow) = Box::pin(mending.mended(&mut candidates, known)).await?;
+        let mut cells = mending.cells(&candidates, known);
         let known_s = now_s();
+        let (ran, kept) = (cells.known.ran, cells.known.kept);
+        let is_confirmed = cells.is_confirmed(&all)?;
+        if !is_confirmed {
+            let (_, answer) = self.judged(&cells, &reading.key, &hollow)?;
+            recorder.record(provisional(&answer));
+        }
+        Box::pin(cells.confirm(&all, beside)).await?;
+        let confirmed_s = (!is_confirmed).then(now_s);
+        let (evidence, acceptance) = self.judged(&cells, &reading.key, &hollow)?;
+        let known = cells.known;
         let first = |(slot, cases): (&Slot, &Vec<CaseResult>)| {
             (slot.candidate == 0 && slot.run == 1).then(|| (slot.suite, cases.clone()))
         };
         let gold = known.by_slot.iter().filter_map(first).collect();
-        let evidence = evidence(&candidates, known.by_slot);
         keep_gold(
             home,
             ground,
             (&evidence[0], &known.of_gold, &reading.calibrations),
             isolated.load(Ordering::Relaxed),
         )?;
-        let about = About {
-            run: ground.run.id().0,
-            key: reading.key,
-            engine: ground.engine_kind(),
-            environment: ground.environment.hash.clone(),
-            created_s: now_s(),
-            runs,
-            ranks: self.manifest.ranks,
-            hollow: Some(hollow),
-        };
-        let acceptance = accept(&ground.task.spec, &evidence, &about);
         Ok(Made {
             acceptance,
             candidates,
             suites,
             slots: all,
-            ran: known.ran,
-            kept: known.kept,
+            ran,
+            kept,
             known_s,
+            confirmed_s,
             gold,
         })
+    }
+
+    /// By what is known now.
+    fn judged(
+        &self,
+        cells: &Cells<'_>,
+        key: &str,
+        hollow: &HollowStory,
+    ) -> Result<(Vec<PatchEvidence>, Acceptance), Stop> {
+        let ground = cells.ground;
+        let about = About {
+            run: ground.run.id().0,
+            key: key.to_owned(),
+            engine: ground.engine_kind(),
+            environment: ground.environment.hash.clone(),
+            image: ground.image_id().map(str::to_owned),
+            gpu_type: ground.gpu_type().map(str::to_owned),
+            created_s: now_s(),
+            runs: self.runs,
+            ranks: self.manifest.ranks,
+            hollow: Some(hollow.clone()),
+        };
+        let evidence = cells.evidence()?;
+        let mut made = accept(&ground.task.spec, &evidence, &about);
+        let shared = cells.known.shares.iter();
+        made.warnings.extend(shared.map(|(what, how)| Finding {
+            kind: FindingKind::SharesState,
+            subject: what.clone(),
+            detail: how.clone(),
+        }));
+        Ok((evidence, made))
+    }
+}
+
+/// What gold's runs as a whole may still change.
+fn provisional(answer: &Acceptance) -> Event {
+    Event::Provisional {
+        standing: answer.standing,
+        broken: answer.broken().map(|r| r.rule).collect(),
+        revise: answer.revise.len(),
     }
 }
 
@@ -335,54 +393,4 @@ fn slots(candidates: &[Candidate], suites: &Suites, runs: u32) -> (Vec<Slot>, Ve
     }
     all.into_iter()
         .partition(|s| s.candidate == 0 && s.run == 1)
-}
-
-/// How many cells run at a time: as many as have a core for each rank and their memory; one where
-/// there are GPUs, which they would share.
-pub(in crate::pipeline) fn beside(ground: &Ground) -> usize {
-    let spec = &ground.task.spec;
-    if spec.hardware.gpus > 0 {
-        return 1;
-    }
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let ranks = Suite::ALL
-        .iter()
-        .filter_map(|s| spec.suites.get(*s))
-        .map(|s| s.ranks.max(1));
-    let by_cores = cores.div_ceil(ranks.min().unwrap_or(1) as usize);
-    by_cores.min(by_memory(spec.limits.memory_mib)).max(1)
-}
-
-fn by_memory(each_mib: u64) -> usize {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let free = text.lines().find_map(|l| {
-        let kib = l
-            .strip_prefix("MemAvailable:")?
-            .trim()
-            .strip_suffix(" kB")?;
-        kib.trim().parse::<u64>().ok()
-    });
-    free.map_or(usize::MAX, |kib| (kib / 1024 / each_mib.max(1)) as usize)
-}
-
-pub(in crate::pipeline) fn evidence(
-    candidates: &[Candidate],
-    mut results: BTreeMap<Slot, Vec<CaseResult>>,
-) -> Vec<PatchEvidence> {
-    let mut all: Vec<PatchEvidence> = candidates
-        .iter()
-        .map(|c| PatchEvidence {
-            role: c.role,
-            name: c.name.clone(),
-            claim: c.claim.clone(),
-            refused: c.tree.as_ref().err().cloned(),
-            runs: SuiteRuns::new(),
-        })
-        .collect();
-    // in the order of the runs
-    while let Some((slot, cases)) = results.pop_first() {
-        let runs = &mut all[slot.candidate].runs;
-        runs.entry(slot.suite).or_default().push(cases);
-    }
-    all
 }

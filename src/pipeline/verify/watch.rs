@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::edits::{Edit, Edits};
-use super::keys::{acceptance_key, trees_key};
-use super::stage::{Made, Round, beside, keep, reopen};
+use super::keys::{Stands, acceptance_key, trees_key};
+use super::limits::beside;
+use super::stage::{Made, Round, keep, reopen};
 use super::warm::Warm;
 use crate::catalog::load_task;
 use crate::domain::{Event, Level, Standing, Task};
@@ -38,6 +39,7 @@ pub(super) async fn watch(
         ),
     );
     loop {
+        let stands = Stands::on(ground, round.runs);
         let fill = warm.fill(
             ground,
             &made.candidates,
@@ -46,7 +48,8 @@ pub(super) async fn watch(
             beside(ground),
             recorder,
         );
-        let Some((edit, task)) = edited(round, edits, &mut tried, (idle, until), fill).await?
+        let Some((edit, task)) =
+            edited((round, &stands), edits, &mut tried, (idle, until), fill).await?
         else {
             recorder.say(
                 Level::Info,
@@ -86,7 +89,8 @@ pub(super) async fn watch(
             }
         };
         let (ran, kept) = (next.ran, next.kept);
-        let answer_s = (next.known_s - at_s).max(0.0);
+        let since = |at: f64| (at - at_s).max(0.0);
+        let (answer_s, confirmed_s) = (since(next.known_s), next.confirmed_s.map(since));
         made.suites.remove();
         (standing, made) = keep(&run, ground, next, recorder)?;
         tried.clone_from(&made.acceptance.key);
@@ -95,6 +99,7 @@ pub(super) async fn watch(
             ran,
             kept,
             answer_s,
+            confirmed_s,
         });
         until = Instant::now() + idle;
     }
@@ -103,7 +108,7 @@ pub(super) async fn watch(
 /// The next edit that changes what a verify rests on, and the task as it is then; none: there was none
 /// for `idle`. `meanwhile` is dropped then, and by no lesser edit: what it is about would be lost.
 async fn edited(
-    round: &Round<'_>,
+    (round, stands): (&Round<'_>, &Stands),
     edits: &mut Edits,
     tried: &mut String,
     (idle, mut until): (Duration, Instant),
@@ -121,7 +126,7 @@ async fn edited(
             return Ok(None);
         };
         // what the run itself writes, and what nothing rests on, is no edit
-        match changed(round, tried) {
+        match changed(round, stands, tried) {
             Ok(None) => {}
             Ok(Some((task, key))) => {
                 *tried = key;
@@ -149,7 +154,11 @@ fn told(stop: Stop) -> Result<String, Stop> {
 }
 
 /// The task as it is now, and the key that its acceptance would have; none: it is what was tried.
-fn changed(round: &Round<'_>, tried: &str) -> Result<Option<(Task, String)>, Stop> {
+fn changed(
+    round: &Round<'_>,
+    stands: &Stands,
+    tried: &str,
+) -> Result<Option<(Task, String)>, Stop> {
     let manifest = round.manifest;
     let loaded = load_task(&manifest.task_dir);
     let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
@@ -160,7 +169,7 @@ fn changed(round: &Round<'_>, tried: &str) -> Result<Option<(Task, String)>, Sto
     if let Some(ranks) = manifest.ranks {
         task.spec = task.spec.with_ranks(ranks);
     }
-    let key = acceptance_key(&task, round.runs)?;
+    let key = acceptance_key(&task, stands)?;
     Ok((key != tried).then_some((task, key)))
 }
 

@@ -107,6 +107,17 @@ fn what_lets_tests_see_each_other_keeps_the_file_whole() {
         ("append(SIZE)", "append(1); del thing.cache"),
         ("append(SIZE)", "append(1); setattr(thing, 'x', 1)"),
         ("append(SIZE)", "append(1); np.random.seed(0)"),
+        ("append(SIZE)", "append(1); torch.manual_seed(0)"),
+        (
+            "append(SIZE)",
+            "append(1); torch.set_default_dtype(torch.float64)",
+        ),
+        (
+            "append(SIZE)",
+            "append(1); warnings.filterwarnings('error')",
+        ),
+        ("append(SIZE)", "append(1); torch.set_num_threads(1)"),
+        ("def helper(x):", "def helper(x, seen=[]):"),
         ("append(SIZE)", "append(1)\n    global SIZE\n    SIZE = 3"),
         (
             "append(SIZE)",
@@ -158,6 +169,58 @@ fn what_tests_share_leaves_them_apart_or_does_not() {
         ),
         ("def pytest_configure(config): pass\n", true),
         ("def (", false),
+        // what a helper fills is there for the next test
+        ("SEEN = []\ndef use(x): SEEN.append(x)\n", false),
+        ("SEEN = {}\ndef use(x): SEEN[x] = 1\n", false),
+        ("SEEN = set()\ndef use(x): return fill(SEEN)\n", false),
+        (
+            "import itertools\nNEXT = itertools.count()\ndef use(): return next(NEXT)\n",
+            false,
+        ),
+        ("N = 0\ndef use():\n    global N\n    N += 1\n", false),
+        ("class Kit:\n    seen = []\n", false),
+        ("def use(x, seen=[]): seen.append(x)\n", false),
+        ("def use(): pass\ndef more(): use.calls = 1\n", false),
+        (
+            "from pkg import table\ndef use(x): table.entries[x] = 1\n",
+            false,
+        ),
+        (
+            "from pkg import table\ndef use(x): table.entries.update(a=x)\n",
+            false,
+        ),
+        ("import os\ndef use(): os.environ['A'] = '1'\n", false),
+        (
+            "import os\ndef use(): os.environ.setdefault('A', '1')\n",
+            false,
+        ),
+        (
+            "from pkg import table\ndef use(x): setattr(table, 'a', x)\n",
+            false,
+        ),
+        ("import os\ndef use(p): os.chdir(p)\n", false),
+        ("import torch\ndef use(): torch.manual_seed(0)\n", false),
+        (
+            "import numpy as np\ndef use(): np.seterr(all='raise')\n",
+            false,
+        ),
+        // and what it only looks at is not, nor what is made anew each time
+        (
+            "SEEN = [1, 2]\ndef use(x): return x in SEEN and len(SEEN)\n",
+            true,
+        ),
+        (
+            "import os\nos.environ['A'] = '1'\ndef use(): return os.environ['A']\n",
+            true,
+        ),
+        (
+            "def use(x):\n    seen = []\n    seen.append(x)\n    return seen\n",
+            true,
+        ),
+        (
+            "class Kit:\n    __slots__ = ['a']\n    def __init__(self):\n        self.a = []\n",
+            true,
+        ),
     ] {
         assert_eq!(keeps_apart(text), apart, "{text}");
     }
@@ -183,4 +246,13 @@ fn bundled_probes_come_apart() {
         split.push(count);
     }
     assert!(split.iter().all(|count| *count > 2), "{split:?}");
+    for support in [
+        "kv-prefix/probes/support.py",
+        "sparse-sync/probes/probekit.py",
+        "dp-buckets/probes/support.py",
+        "dp-buckets/probes/conftest.py",
+    ] {
+        let text = std::fs::read_to_string(tasks.join(support)).unwrap();
+        assert!(keeps_apart(&text), "{support}");
+    }
 }

@@ -46,6 +46,11 @@ pub(super) fn judge(
                 // what does not apply is told nowhere else
                 refused: (on_record.filter(|_| all.is_empty())).and_then(|p| p.refused.clone()),
                 runs: all,
+                // told by the stories of its cases: taken from the record
+                unasserted: (on_record.into_iter().flat_map(|p| &p.rejected_by))
+                    .filter(|r| r.how == How::Error)
+                    .map(|r| r.case.clone())
+                    .collect(),
             }
         })
         .collect();
@@ -54,6 +59,8 @@ pub(super) fn judge(
         key: recorded.map_or(String::new(), |r| r.key.clone()),
         engine: recorded.map_or(EngineKind::Local, |r| r.engine),
         environment: recorded.map_or(String::new(), |r| r.environment.clone()),
+        image: recorded.and_then(|r| r.image.clone()),
+        gpu_type: recorded.and_then(|r| r.gpu_type.clone()),
         created_s: recorded.map_or(0.0, |r| r.created_s),
         runs,
         ranks: recorded.and_then(|r| r.ranks),

@@ -121,7 +121,9 @@ impl Reader {
         };
         let at_work = live.as_ref().is_some_and(|progress| !progress.rests);
         let changed = match (freshness, oldest) {
-            (Freshness::Stale(_) | Freshness::Unverified, Some(since_s)) if !at_work => {
+            (Freshness::Stale(_) | Freshness::Edited(_) | Freshness::Unverified, Some(since_s))
+                if !at_work =>
+            {
                 changed_since(task, since_s)
             }
             _ => Vec::new(),

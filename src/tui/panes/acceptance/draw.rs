@@ -128,7 +128,13 @@ fn on_record(
         Standing::Rejected => Role::Rejected,
         Standing::Unprobed => Role::Dim,
     };
-    let words = format!("{}{}", made.standing.name().to_uppercase(), broken(made));
+    let mut words = format!("{}{}", made.standing.name().to_uppercase(), broken(made));
+    if made.provisional.is_some() {
+        words.insert_str(0, "provisional: ");
+    }
+    if matches!(matrix.freshness, Freshness::Edited(_)) {
+        words.push_str(" (edited by hand)");
+    }
     vec![canvas.span(role, words)]
 }
 

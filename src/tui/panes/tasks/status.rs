@@ -150,7 +150,7 @@ pub fn word(app: &App, task: &Task) -> Option<(&'static str, Role)> {
     let role = match standing.acceptance {
         Freshness::Fresh(Standing::Accepted) => Role::Passed,
         Freshness::Fresh(Standing::Rejected) => Role::Failed,
-        Freshness::Stale(_) => Role::Warn,
+        Freshness::Stale(_) | Freshness::Edited(_) => Role::Warn,
         Freshness::Fresh(Standing::Unprobed) | Freshness::Unverified => {
             if calibrated(app, task) && standing.acceptance == Freshness::Unverified {
                 return Some(("calibrated", Role::Dim));
