@@ -85,7 +85,7 @@ fn a_run_fills_the_matrix() {
 fn colours_tell_what_the_rule_wants() {
     let app = author::app(200, 60);
     assert_eq!(
-        style_of(&app, "REJECTED: 1 of 7 rules").fg,
+        style_of(&app, "REJECTED: 1 of 8 rules").fg,
         Some(Color::Red)
     );
     assert_eq!(style_of(&app, "stale: ").fg, Some(Color::Yellow));
