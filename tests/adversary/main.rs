@@ -16,6 +16,7 @@ mod graded;
 mod readme;
 mod trees;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -58,8 +59,8 @@ fn every_attack_fools_plain_pytest_and_becomes_what_it_says() {
     let mut plain: Wrong<control::Said> = BTreeMap::new();
     let mut failing: Wrong<graded::Failing> = BTreeMap::new();
     for attack in &attacks {
-        if !plain.contains_key(&attack.wrong()) {
-            plain.insert(attack.wrong(), control::honest(attack));
+        if let Entry::Vacant(free) = plain.entry(attack.wrong()) {
+            free.insert(control::honest(attack));
             failing.insert(attack.wrong(), graded::honest(attack));
         }
     }

@@ -16,7 +16,8 @@ const NEEDED: &str = "tests cannot be collected without it";
 /// The small task with another change: the new file `inh.py`, and a probe that asks for a name.
 fn task(folder: &str, module: &str) -> PathBuf {
     let tasks = write(folder, "");
-    let added: String = module.lines().map(|l| format!("+{l}\n")).collect();
+    let added: Vec<String> = module.lines().map(|l| format!("+{l}\n")).collect();
+    let added = added.concat();
     let count = module.lines().count();
     for (file, text) in [
         (
