@@ -19,7 +19,17 @@ pub(super) struct Checker<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    /// Of a task's `task.toml`, with its text.
+    pub(super) fn of(task: &'a Task, text: &'a str, problems: &'a mut Vec<Problem>) -> Self {
+        Self {
+            text,
+            dir: &task.dir,
+            file: "task.toml",
+            problems,
+        }
+    }
+
     pub(super) fn add(&mut self, severity: Severity, at: &[Step<'_>], message: String, mend: &str) {
         self.problems.push(Problem {
             severity,
@@ -81,12 +91,7 @@ impl Checker<'_> {
 }
 
 pub(super) fn check_task(task: &Task, text: &str, problems: &mut Vec<Problem>) {
-    let mut c = Checker {
-        text,
-        dir: &task.dir,
-        file: "task.toml",
-        problems,
-    };
+    let mut c = Checker::of(task, text, problems);
     let spec = &task.spec;
     if spec.schema != 1 {
         let message = format!("schema {} is not known here", spec.schema);

@@ -9,6 +9,7 @@ mod load;
 mod locate;
 mod mapping;
 mod problem;
+mod untwinned;
 
 pub use load::{Catalog, Loaded, load_task};
 pub(crate) use load::{parse_toml, read_text};
@@ -16,3 +17,4 @@ pub use locate::line_at;
 pub(crate) use locate::{Step, line_of};
 pub use mapping::mapping_hashes;
 pub use problem::{CatalogError, Problem, Severity};
+pub use untwinned::untwinned;

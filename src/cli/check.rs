@@ -7,7 +7,7 @@ use super::args::CheckArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::catalog::Problem;
+use crate::catalog::{Problem, untwinned};
 use crate::pipeline::{Applies, check_patches};
 
 #[derive(Serialize, JsonSchema)]
@@ -49,7 +49,9 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
         {
             let Applies { problems, shares } =
                 check_patches(&home, task).map_err(Failure::machinery)?;
+            let untwinned = untwinned(task);
             loaded.problems.extend(problems);
+            loaded.problems.extend(untwinned);
             alternatives = shares
                 .into_iter()
                 .map(|(name, shared_with_gold)| AlternativeShare {
