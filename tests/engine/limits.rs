@@ -120,8 +120,7 @@ async fn two_gigabytes_of_output_are_cut_counted_and_block_nobody(at: &Place) {
         .run(shell(1, "head -c 2147483648 /dev/zero; echo end >&2"))
         .await;
     eprintln!("2 GiB of output took {:?}", begin.elapsed());
-    // far below what a blocked reader takes, far above a busy machine
-    assert!(begin.elapsed() < Duration::from_secs(120));
+    assert!(begin.elapsed() < Duration::from_secs(20));
     ran.succeeded();
     assert_eq!(ran.stdout.len(), 1 << 20);
     assert_eq!(ran.dropped_bytes, (1 << 31) - (1 << 20) + 4);
