@@ -28,6 +28,7 @@ Options:
   modules     names of the environment's modules to import before
 """
 
+import gc
 import os
 import sys
 
@@ -79,6 +80,7 @@ def clean_environment():
 
 
 def main():
+    gc.disable()  # until all is imported: what lives for good is not worth looking through
     channel = int(os.environ["INFRADEV_CHANNEL_FD"])
     os.set_inheritable(channel, False)
     options = read_options()
@@ -104,6 +106,9 @@ def main():
     # interpreters that tests start themselves find the project too, as beside a plain pytest
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(options["pythonpath"] + ([inherited] if inherited else []))
+    # nor is it later: pytest collects five times at its end, and tests of memory do all the time
+    gc.freeze()
+    gc.enable()
     code = session.run()
     # no interpreter shutdown: a crash or a wait in a finaliser says nothing about the cases
     for stream in (sys.stdout, sys.stderr):

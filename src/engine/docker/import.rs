@@ -134,11 +134,10 @@ impl Docker {
             let (tar, output) = state?;
             next_piece(tar, output).await
         });
-        let (repository, tag) = name.rsplit_once(':').unwrap_or((name, "latest"));
         let options = CreateImageOptions {
             from_src: Some("-".into()),
-            repo: Some(repository.into()),
-            tag: Some(tag.into()),
+            // with its tag: podman passes over one that stands apart
+            repo: Some(name.into()),
             changes: CHANGES.map(str::to_owned).to_vec(),
             ..CreateImageOptions::default()
         };
