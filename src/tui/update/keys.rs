@@ -15,7 +15,7 @@ use super::go::{self, back, focus, open};
 use super::runs::{cancel, grade, rerun};
 use super::target::{load_excerpt, load_why, retarget};
 use super::{
-    agents, author, bulk, copy, diffs, filters, gpus, heat, help, log_keys, palette,
+    agents, author, bulk, copy, diffs, filters, gpus, heat, help, log_keys, log_scans, palette,
     picks, prompts, scroll, shells,
 };
 
@@ -76,7 +76,10 @@ pub fn act(app: &mut App, entry: &Entry) {
 }
 
 fn perform(app: &mut App, action: Action) {
+    let stopped = log_scans::stop(app);
     match action {
+        // what was on its way stays where it is
+        Action::Back if stopped => {}
         Action::Quit if bulk::holds_back(app) => {}
         Action::Quit => app.ask(Effect::Quit),
         Action::Suspend => app.ask(Effect::Suspend),
