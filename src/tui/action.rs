@@ -297,9 +297,9 @@ table! {
     A::SuiteFilter, "suite-filter", ["s"], CASES, Some("suite"), when::has_cases,
         "both suites, official only, probes only";
     A::NextFailing, "next-failing", ["n"], CASES, Some("failing"), when::has_cases,
-        "next case that did not pass";
+        "next case that gold passes and this fails";
     A::PrevFailing, "prev-failing", ["N"], CASES, None, when::has_cases,
-        "previous case that did not pass";
+        "previous case that gold passes and this fails";
     A::NextFrame, "next-frame", ["]"], CASES, Some("frame"), when::has_frames,
         "next frame of the traceback";
     A::PrevFrame, "prev-frame", ["["], CASES, None, when::has_frames,

@@ -12,6 +12,7 @@ use super::agent_offer::AgentRequest;
 use super::backend::{GradeRequest, LogKey, VerifyRequest};
 use super::highlight::Wanted;
 use super::panes::diff::entries::{Entry, Trees};
+use super::panes::log::scan::Scan;
 use super::state::Comparison;
 
 /// The next piece of a log.
@@ -150,8 +151,8 @@ pub enum Effect {
         name: String,
         text: String,
     },
-    /// The next slice of looking through the log: keys come between.
-    ScanLog,
+    /// The next slice of looking through the log.
+    ScanLog(Scan),
     /// Clear and draw everything.
     Repaint,
     Suspend,

@@ -225,7 +225,7 @@ impl Shared {
                 let answer = self.read_log(&wish);
                 Msg::Log(wish.key, answer)
             }
-            Effect::ScanLog => Msg::ScanLog,
+            Effect::ScanLog(scan) => Msg::LogScanned(scan.run()),
             // the loop's own
             Effect::Highlight(_)
             | Effect::Edit(_)

@@ -154,7 +154,7 @@ mod tests {
         assert!(lanes.leave(first.unwrap()).is_some());
         // what must not be lost never waits
         for _ in 0..3 {
-            assert!(lanes.enter(Effect::ScanLog).unwrap().0.is_none());
+            assert!(lanes.enter(Effect::Quit).unwrap().0.is_none());
         }
     }
 }

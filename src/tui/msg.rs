@@ -19,6 +19,7 @@ use super::highlight::Piece;
 use super::keymap::Key;
 use super::panes::diff::entries::Listed;
 use super::panes::diff::state::DiffFile;
+use super::panes::log::scan::Scanned;
 use super::panes::tasks::status::TaskStanding;
 use super::reading::Figures;
 use super::state::Comparison;
@@ -82,8 +83,8 @@ pub enum Msg {
     AgentLog(LogKey, Answer<Option<LogInfo>>),
     Outputs(RunId, Answer<Vec<LogKey>>),
     Log(LogKey, Answer<LogDelta>),
-    /// The next slice of the log is looked through.
-    ScanLog,
+    /// A slice of the log is looked through.
+    LogScanned(Scanned),
 
     Changed(Change),
     Gpu(GpuView),

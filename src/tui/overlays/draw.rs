@@ -16,7 +16,9 @@ pub fn draw(app: &App, overlay: &Overlay, buf: &mut Buffer, area: Rect) {
     match overlay {
         Overlay::Help(help) => help::draw::draw(app, help, buf, area),
         Overlay::Palette(palette) => palette::draw::draw(app, palette, buf, area),
-        Overlay::ConfirmCancel { what, .. } => confirm(app, what, buf, area),
+        Overlay::ConfirmCancel { what, told, runs } => {
+            confirm(app, what, told, runs.len() != 1, buf, area);
+        }
         Overlay::Agents(chooser) => agents::draw::draw(app, chooser, buf, area),
         Overlay::Pick(list) => pick::draw(app, list, buf, area),
         // drawn in the footer's place
@@ -36,11 +38,14 @@ pub fn window(area: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
-fn confirm(app: &App, what: &str, buf: &mut Buffer, area: Rect) {
+fn confirm(app: &App, what: &str, told: &[String], many: bool, buf: &mut Buffer, area: Rect) {
     let ellipsis = app.ui.glyphs.ellipsis;
-    let question = format!("Cancel {what}?");
-    let width = text::width(&question).clamp(36, 72) as u16 + 4;
-    let rect = window(area, width, 6);
+    let longest = told.iter().map(|line| text::width(line)).max();
+    let width = text::width(what).max(longest.unwrap_or(0)).clamp(36, 68) + 4;
+    let room = width.min(area.width.into()).saturating_sub(4);
+    let wrapped = told.iter().flat_map(|line| text::wrap(line, room, 4));
+    let told: Vec<String> = wrapped.collect();
+    let rect = window(area, width as u16, told.len() as u16 + 5);
     Clear.render(rect, buf);
     let mut canvas = Canvas::new(app, buf, rect);
     let title = vec![
@@ -49,15 +54,23 @@ fn confirm(app: &App, what: &str, buf: &mut Buffer, area: Rect) {
         Span::raw(" "),
     ];
     let mut inner = canvas.boxed(Role::BorderFocus, title, Vec::new());
-    let room = inner.width().saturating_sub(2);
-    let line = Line::from(inner.span(Role::Text, text::cut(&question, room, ellipsis)));
+    let line = Line::from(inner.span(Role::Text, text::cut(what, room, ellipsis)));
     inner.put_at(0, 1, &line);
-    let line = Line::from(inner.dim(text::cut("What it found so far is kept.", room, ellipsis)));
-    inner.put_at(1, 1, &line);
-    let mut keys = inner.hint("y", "cancel it");
+    // the keys are seen also where there is no room for every word
+    let rows = told.len().min(usize::from(rect.height).saturating_sub(5));
+    for (at, line) in told.iter().take(rows).enumerate() {
+        let line = Line::from(inner.dim(line.clone()));
+        inner.put_at(1 + at, 1, &line);
+    }
+    let [end, keep] = if many {
+        ["cancel them", "let them run"]
+    } else {
+        ["cancel it", "let it run"]
+    };
+    let mut keys = inner.hint("y", end);
     keys.push(Span::raw("   "));
-    keys.extend(inner.hint("n", "let it run"));
-    inner.put_at(3, 1, &Line::from(keys));
+    keys.extend(inner.hint("n", keep));
+    inner.put_at(2 + rows, 1, &Line::from(keys));
 }
 
 /// `filter cases: text▏`

@@ -21,8 +21,10 @@ pub enum Overlay {
     /// Cancelling asks first.
     ConfirmCancel {
         runs: Vec<RunId>,
-        /// What runs, in words.
+        /// The question.
         what: String,
+        /// What ends, what never begins and what stays, a sentence or two each.
+        told: Vec<String>,
     },
     /// Which agent is to work on a task.
     Agents(Box<Chooser>),

@@ -141,7 +141,8 @@ fn a_log_that_was_rewritten_keeps_the_readers_place() {
     let mut app = working(120, 40);
     press(&mut app, "l < j j");
     let (cursor, top) = (app.log.cursor, app.log.top);
-    let mut entries: Vec<_> = app.log.entries.iter().cloned().enumerate().collect();
+    let held = app.log.entries.iter().map(|entry| (**entry).clone());
+    let mut entries: Vec<_> = held.enumerate().collect();
     let key = LogKey::Run {
         run: agent::run().id,
     };

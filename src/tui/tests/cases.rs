@@ -211,3 +211,47 @@ fn the_next_submission_is_shown_on_the_same_case() {
     press(&mut app, ";");
     assert!(app.toast.as_ref().unwrap().bad, "gold and base are none");
 }
+
+#[test]
+fn the_next_failing_case_is_one_that_gold_passes() {
+    let mut app = app(200, 60);
+    press(&mut app, "c <");
+    let failing = |app: &App| -> Vec<usize> {
+        let all = app.cases.all.iter().enumerate();
+        all.filter(|(_, row)| row.not_passed())
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let before = failing(&app);
+    assert_eq!(before.len(), 2);
+    // a case that gold fails as well says nothing of the submission
+    app.cases.all[0].gold = Mark::Done(Outcome::Failed);
+    app.cases.all[0].this = Mark::Done(Outcome::Failed);
+    app.cases.all[before[0]].gold = Mark::Done(Outcome::Error);
+    assert_eq!(failing(&app).len(), 3);
+    press(&mut app, "n");
+    assert_eq!(app.cases.selected, before[1]);
+    press(&mut app, "n");
+    assert_eq!(app.cases.selected, before[1]);
+    assert!(app.toast.as_ref().unwrap().text.contains("gold passes"));
+    press(&mut app, "N");
+    assert_eq!(
+        app.cases.selected, before[1],
+        "nor is gold's failure one on the way back"
+    );
+}
+
+#[test]
+fn in_the_map_the_next_failing_case_is_one_that_gold_passes() {
+    let mut app = app(200, 60);
+    press(&mut app, "c h <");
+    let column = app.cases.heat.column;
+    let fails = |row: &crate::tui::panes::cases::heat::HeatRow| matches!(row.cells[column], Mark::Done(o) if !o.passed());
+    let all: Vec<usize> = (1..app.cases.heat.rows.len())
+        .filter(|at| fails(&app.cases.heat.rows[*at]))
+        .collect();
+    assert!(all.len() >= 2, "{all:?}");
+    app.cases.heat.rows[all[0]].gold = Mark::Done(Outcome::Failed);
+    press(&mut app, "n");
+    assert_eq!(app.cases.heat.row, all[1]);
+}

@@ -117,6 +117,13 @@ fn cancel_asks_first() {
     let asked = press(&mut app, "x");
     assert!(asked.is_empty());
     assert!(matches!(app.overlay, Some(Overlay::ConfirmCancel { .. })));
+    for words in [
+        "Cancel the run gpt-x of dp-buckets?",
+        "without a verdict",
+        "are kept",
+    ] {
+        assert!(screen(&app).contains(words), "{words}\n{}", screen(&app));
+    }
     assert!(press(&mut app, "n").is_empty());
     let asked = press(&mut app, "x y");
     assert!(asked.contains(&Effect::Cancel(run_id(8))));

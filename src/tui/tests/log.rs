@@ -66,7 +66,8 @@ pub(super) fn more(app: &mut App, entries: Vec<Entry>) {
         ticket: app.log.ticket,
         ..LogDelta::default()
     };
-    update(app, Msg::Log(key.unwrap(), Ok(delta)));
+    let effects = update(app, Msg::Log(key.unwrap(), Ok(delta)));
+    settle(app, effects);
 }
 
 /// The run in which an agent works, its log alone on the screen.

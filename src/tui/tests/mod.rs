@@ -13,6 +13,7 @@ mod engines;
 mod gpus;
 mod keys;
 mod log;
+mod log_scans;
 mod log_times;
 mod mouse;
 mod palette;

@@ -130,6 +130,7 @@ fn the_palette_takes_clicks_and_a_question_does_not() {
     app.overlay = Some(Overlay::ConfirmCancel {
         runs: vec![crate::tui::fixture::run_id(1)],
         what: "x".into(),
+        told: Vec::new(),
     });
     assert_eq!(click(&mut app, "cancel it"), []);
     assert!(app.overlay.is_some());

@@ -190,6 +190,15 @@ fn cancelling_marked_submissions_asks_once_and_drops_what_waits() {
     assert!(press(&mut app, "q").is_empty());
     press(&mut app, "< v x");
     assert!(matches!(app.overlay, Some(Overlay::ConfirmCancel { .. })));
+    insta::assert_snapshot!("cancel_marked", screen(&app));
+    let narrow = app.size;
+    app.size = (40, 10);
+    let shown = screen(&app);
+    assert!(
+        shown.contains("cancel it") && shown.contains("let it run"),
+        "{shown}"
+    );
+    app.size = narrow;
     let effects = press(&mut app, "y");
     assert!(effects.contains(&Effect::Cancel(run_id(20))));
     assert!(app.bulk.waiting.is_empty());

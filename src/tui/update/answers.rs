@@ -12,7 +12,7 @@ use crate::tui::panes::tasks;
 use crate::tui::state::{App, OpenRun};
 
 use super::target::{load_captured, load_excerpt, load_why, retarget};
-use super::{agents, bulk, heat, logs};
+use super::{agents, bulk, heat, log_scans, logs};
 
 pub fn take(app: &mut App, msg: Msg) {
     match msg {
@@ -240,7 +240,7 @@ fn journal(
             && let Some(open) = &app.open
         {
             app.log.take_stages(&open.state);
-            app.touch(PaneKind::Log);
+            log_scans::on(app);
         }
         if new_output {
             app.ask(Effect::LoadOutputs(run.clone()));

@@ -157,11 +157,38 @@ pub fn cancel(app: &mut App) {
     let marked = app.tree.marked.clone();
     let waits = |r: &&GradeRequest| marked.iter().any(|(t, s)| *t == r.task && *s == r.source);
     let waiting = app.bulk.waiting.iter().filter(waits).count();
-    let what = format!(
-        "{} of the marked, {waiting} that wait",
-        plural(runs.len(), "run")
-    );
-    app.overlay = Some(Overlay::ConfirmCancel { runs, what });
+    let (what, told) = question(runs.len(), waiting);
+    app.overlay = Some(Overlay::ConfirmCancel { runs, what, told });
+}
+
+/// What is asked, and what comes of a yes.
+fn question(running: usize, waiting: usize) -> (String, Vec<String>) {
+    let mut told = Vec::new();
+    match running {
+        0 => told.push("None of them runs.".to_owned()),
+        1 => told.push(
+            "1 run ends where it is, without a verdict. Its log and what it found so far are kept."
+                .into(),
+        ),
+        _ => told.push(format!(
+            "{running} runs end where they are, without a verdict. Their logs and what they found \
+             so far are kept."
+        )),
+    }
+    match waiting {
+        0 => {}
+        1 => told.push("1 that waits in the batch is dropped: it never starts.".into()),
+        _ => told.push(format!(
+            "{waiting} that wait in the batch are dropped: they never start."
+        )),
+    }
+    told.push("What has ended, and what is not marked, stays as it is.".into());
+    let what = match (running, waiting) {
+        (0, _) => "Drop what waits of the marked submissions?",
+        (_, 0) => "Cancel what runs of the marked submissions?",
+        _ => "Cancel what runs and drop what waits of the marked submissions?",
+    };
+    (what.into(), told)
 }
 
 /// The question was answered with yes: what waits of the marked is dropped.

@@ -25,7 +25,11 @@ pub fn copied(app: &App) -> Option<String> {
             let source = target.source.as_ref().map(Source::label);
             run.or(source).or_else(|| target.task.clone())
         }
-        PaneKind::Log => app.log.entries.get(app.log.cursor).map(words),
+        PaneKind::Log => app
+            .log
+            .entries
+            .get(app.log.cursor)
+            .map(|entry| words(entry)),
         PaneKind::Diff => {
             let file = app.diff.files.get(app.diff.selected);
             file.map(|file| file.path.clone())

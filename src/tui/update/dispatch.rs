@@ -7,7 +7,7 @@ use crate::tui::msg::Msg;
 use crate::tui::overlays::Overlay;
 use crate::tui::state::App;
 
-use super::{answers, author, help, keys, log_keys, logs, mouse, palette, prompts, scroll};
+use super::{answers, author, help, keys, log_scans, logs, mouse, palette, prompts, scroll};
 
 /// Seconds between looks at runs whose worker may have died: that leaves no trace in the store.
 const LIVENESS_S: f64 = 2.0;
@@ -48,7 +48,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Said(text) => app.say(text),
         Msg::Click { column, row } => mouse::click(app, column, row),
         Msg::Wheel { column, row, steps } => mouse::wheel(app, column, row, steps),
-        Msg::ScanLog => log_keys::scan(app),
+        Msg::LogScanned(scanned) => log_scans::take(app, scanned),
         Msg::Changed(change) => changed(app, &change),
         Msg::Gpu(view) => {
             app.gpu.take(view);

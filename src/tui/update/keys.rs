@@ -2,21 +2,21 @@
 
 use crossterm::event::KeyCode;
 
-use crate::domain::{EngineChoice, Source};
+use crate::domain::{EngineChoice, Source, Subject};
 use crate::tui::action::{Action, Entry};
 use crate::tui::effect::Effect;
 use crate::tui::keymap::{Found, Key, written};
 use crate::tui::layout::{self, PaneKind, Way};
 use crate::tui::overlays::{Help, Overlay, Palette, PromptFor};
-use crate::tui::panes::tasks;
+use crate::tui::panes::{cases, tasks};
 use crate::tui::state::App;
 
 use super::go::{self, back, focus, open};
 use super::runs::{cancel, grade, rerun};
 use super::target::{load_excerpt, load_why, retarget};
 use super::{
-    agents, author, bulk, copy, diffs, filters, gpus, heat, help, log_keys, palette, picks,
-    prompts, scroll, shells,
+    agents, author, bulk, copy, diffs, filters, gpus, heat, help, log_keys, log_scans, palette,
+    picks, prompts, scroll, shells,
 };
 
 pub fn key(app: &mut App, key: Key) {
@@ -76,7 +76,10 @@ pub fn act(app: &mut App, entry: &Entry) {
 }
 
 fn perform(app: &mut App, action: Action) {
+    let stopped = log_scans::stop(app);
     match action {
+        // what was on its way stays where it is
+        Action::Back if stopped => {}
         Action::Quit if bulk::holds_back(app) => {}
         Action::Quit => app.ask(Effect::Quit),
         Action::Suspend => app.ask(Effect::Suspend),
@@ -208,15 +211,21 @@ fn perform(app: &mut App, action: Action) {
         Action::Heat => heat::toggle(app),
         Action::NextFailing | Action::PrevFailing if app.cases.heat.open => {
             if !app.cases.heat.step_failing(action == Action::NextFailing) {
-                app.complain("no more failing cases that way");
+                app.complain("no more cases that way that gold passes and this fails");
             }
         }
         Action::NextFailing | Action::PrevFailing => {
             app.cases.moved = true;
-            if app.cases.step_failing(action == Action::NextFailing) {
+            let source = app.target.source.as_ref();
+            let open = app.open.as_ref();
+            let shown = open.map(|run| cases::state::shown_subject(run, source));
+            let shown = shown.unwrap_or(Subject::Submission);
+            if app.cases.step_failing(action == Action::NextFailing, shown) {
                 load_why(app);
+            } else if shown == Subject::Gold {
+                app.complain("no more cases that way that gold fails");
             } else {
-                app.complain("no more failing cases that way");
+                app.complain("no more cases that way that gold passes and this fails");
             }
         }
         Action::NextFrame | Action::PrevFrame if app.focus == PaneKind::Cell => {

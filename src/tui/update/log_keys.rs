@@ -10,15 +10,13 @@ use crate::tui::layout::PaneKind;
 use crate::tui::moment::Jump;
 use crate::tui::overlays::PromptFor;
 use crate::tui::panes::log::parts::Parts;
-use crate::tui::panes::log::{Goal, LogSource, level, scroll as rows};
+use crate::tui::panes::log::scan::Wanted;
+use crate::tui::panes::log::{Goal, LogSource, scroll as rows};
 use crate::tui::state::App;
 use crate::tui::widgets::figures;
 use crate::tui::{ansi, text};
 
-use super::{logs, prompts, scroll};
-
-/// Bytes that are looked through between two keys.
-const SLICE: u64 = 4 << 20;
+use super::{log_scans, logs, prompts, scroll};
 
 pub fn perform(app: &mut App, action: Action) {
     let (width, page) = scroll::inner(app, PaneKind::Log);
@@ -41,17 +39,15 @@ pub fn perform(app: &mut App, action: Action) {
         Action::NextMatch | Action::PrevMatch => {
             if app.log.step_hit(forward) {
                 rows::reveal(&mut app.log, width, page);
-            } else {
+            } else if app.log.looked_through() {
                 app.complain("no more matches that way");
+            } else {
+                app.complain("no more matches that way so far; it is still being searched");
             }
         }
-        Action::NextError | Action::PrevError => {
-            let found = app.log.seek(forward, level::bad);
-            told(app, found, "no more errors that way");
-        }
+        Action::NextError | Action::PrevError => log_scans::seek(app, forward, Wanted::Error),
         Action::NextWarning | Action::PrevWarning => {
-            let found = app.log.seek(forward, level::warns);
-            told(app, found, "no more warnings that way");
+            log_scans::seek(app, forward, Wanted::Warning);
         }
         Action::UnfoldAll => {
             app.log.unfold_all = !app.log.unfold_all;
@@ -79,12 +75,6 @@ pub fn perform(app: &mut App, action: Action) {
     }
 }
 
-fn told(app: &mut App, found: bool, otherwise: &str) {
-    if !found {
-        app.complain(otherwise);
-    }
-}
-
 /// Unfolds the entry under the cursor, or folds it.
 pub fn fold(app: &mut App) {
     let at = app.log.cursor;
@@ -107,7 +97,7 @@ pub fn back(app: &mut App) -> bool {
         look.hide = None;
     }
     app.log.look_anew();
-    scan(app);
+    log_scans::on(app);
     app.log.stand();
     true
 }
@@ -128,28 +118,7 @@ pub fn typed(app: &mut App, what: PromptFor, words: &str) {
     if what == PromptFor::LogSearch && !words.is_empty() {
         app.log.look.goal = Some(here);
     }
-    scan(app);
-}
-
-/// Looks through the next slice; goes to the first hit once it is there.
-pub fn scan(app: &mut App) {
-    let more = app.log.look_on(SLICE);
-    if app.log.look.goal.is_some() {
-        match app.log.reach_hit() {
-            Some(true) => {
-                let (width, page) = scroll::inner(app, PaneKind::Log);
-                rows::reveal(&mut app.log, width, page);
-            }
-            Some(false) => app.complain("nothing matches"),
-            None => {}
-        }
-    }
-    if more {
-        app.ask(Effect::ScanLog);
-    } else if app.log.look.hit.is_none() {
-        app.log.stand_on_shown();
-    }
-    app.touch(PaneKind::Log);
+    log_scans::on(app);
 }
 
 fn to_time(app: &mut App, words: &str) {

@@ -12,6 +12,7 @@ use crate::tui::panes::log::{Goal, LogSource};
 use crate::tui::reading::LOG_CAP;
 use crate::tui::state::{App, OpenRun};
 
+use super::log_scans;
 use super::target::load_why;
 
 /// Where the agent's log of the selection would be.
@@ -169,6 +170,7 @@ pub fn show_source(app: &mut App) {
         Some(LogSource::Stages) => {
             if let Some(open) = &app.open {
                 app.log.take_stages(&open.state);
+                log_scans::on(app);
             }
         }
         Some(source) => ask(app, &source, Some(Place::Start)),
@@ -346,6 +348,9 @@ pub fn take(app: &mut App, key: &LogKey, answer: Answer<LogDelta>) {
                 return begin(app, Place::End);
             }
             let changed = app.log.take_delta(delta);
+            if changed {
+                log_scans::on(app);
+            }
             if changed || was_empty || app.log.error.take().is_some() {
                 app.touch(PaneKind::Log);
             }

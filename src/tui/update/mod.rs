@@ -16,6 +16,7 @@ mod heat;
 mod help;
 mod keys;
 mod log_keys;
+mod log_scans;
 mod logs;
 mod mouse;
 mod notes;

@@ -13,7 +13,7 @@ use crate::tui::panes::{cases, claims, gpu, log as log_pane, tasks};
 use crate::tui::state::App;
 
 use super::target::{load_why, retarget};
-use super::{author, go, gpus, help, keys, palette, scroll};
+use super::{author, go, gpus, help, keys, log_scans, palette, scroll};
 
 pub fn click(app: &mut App, column: u16, row: u16) {
     app.last_key_s = app.now_s;
@@ -92,7 +92,9 @@ fn select(app: &mut App, pane: PaneKind, inner: Rect, row: u16, focused: bool) {
             let width = log_pane::rows::text_width(&app.log.entries, width);
             let seen = log_pane::scroll::visible(&app.log, width, page);
             if let Some((entry, _)) = seen.get(below) {
-                app.log.cursor = *entry;
+                let entry = *entry;
+                log_scans::stop(app);
+                app.log.cursor = entry;
                 app.log.look.hit = None;
             }
         }

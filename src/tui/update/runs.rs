@@ -36,9 +36,12 @@ pub fn grade(app: &mut App, source: Option<Source>) {
 
 pub fn cancel(app: &mut App) {
     let Some(run) = app.live_run() else { return };
-    let what = format!("the run {} of {}", run.source.label(), run.task);
+    let what = format!("Cancel the run {} of {}?", run.source.label(), run.task);
     let runs = vec![run.id.clone()];
-    app.overlay = Some(Overlay::ConfirmCancel { runs, what });
+    let told = vec![
+        "It ends where it is, without a verdict. Its log and what it found so far are kept.".into(),
+    ];
+    app.overlay = Some(Overlay::ConfirmCancel { runs, what, told });
 }
 
 pub fn rerun(app: &mut App, only: Vec<CaseId>) {

@@ -59,12 +59,14 @@ impl Heat {
         };
     }
 
-    /// To the next case that does not pass in the column under the cursor.
+    /// To the next case that gold passes and the column under the cursor does not.
     pub fn step_failing(&mut self, forward: bool) -> bool {
         let column = self.column;
         let fails = |at: &usize| {
-            let cell = self.rows.get(*at).and_then(|row| row.cells.get(column));
-            matches!(cell, Some(Mark::Done(outcome)) if !outcome.passed())
+            let row = self.rows.get(*at);
+            let gold = row.is_some_and(|row| row.gold == Mark::Done(Outcome::Passed));
+            let cell = row.and_then(|row| row.cells.get(column));
+            gold && matches!(cell, Some(Mark::Done(outcome)) if !outcome.passed())
         };
         let found = if forward {
             (self.row + 1..self.rows.len()).find(fails)

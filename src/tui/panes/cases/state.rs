@@ -241,13 +241,15 @@ impl CasesState {
         self.all.iter().filter(|row| row.rejected()).count()
     }
 
-    /// Moves to the next or previous case that did not pass.
-    pub fn step_failing(&mut self, forward: bool) -> bool {
+    /// Moves to the next or previous case that fails: a [`CaseRow::rejected`] one, or, where gold's
+    /// own outcomes are what is shown, one that did not pass.
+    pub fn step_failing(&mut self, forward: bool, shown: Subject) -> bool {
         let fails = |at: &usize| {
-            self.shown
-                .get(*at)
-                .and_then(|i| self.all.get(*i))
-                .is_some_and(CaseRow::not_passed)
+            let row = self.shown.get(*at).and_then(|i| self.all.get(*i));
+            row.is_some_and(|row| match shown {
+                Subject::Gold => row.not_passed(),
+                Subject::Submission => row.rejected(),
+            })
         };
         let found = if forward {
             (self.selected + 1..self.shown.len()).find(fails)

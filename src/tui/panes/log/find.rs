@@ -16,6 +16,12 @@ pub struct Pattern {
     regex: Regex,
 }
 
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
 impl Pattern {
     /// A regular expression; without capitals it finds these as well. `None`: nothing was typed.
     pub fn new(words: &str) -> Result<Option<Self>, String> {

@@ -12,7 +12,7 @@ use crate::tui::{ansi, text};
 use super::long::LONG;
 use super::parts::{Parts, Sort, changed};
 use super::rows::{Row, What, line_width};
-use super::state::LogSource;
+use super::source::LogSource;
 use super::{level, status};
 
 /// Columns beyond the edge that are looked at, for a match that goes over it.

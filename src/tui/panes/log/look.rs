@@ -1,66 +1,10 @@
 //! Going through a log: from entry to entry as the filters let through, to hits, errors, times.
 
-use crate::agent::trace::Entry;
-
 use super::find::Pattern;
-use super::parts::Parts;
-use super::state::{Anchor, Goal, LogState, Look};
+use super::state::{Anchor, Goal, LogState};
 
 /// Entries among which one with a time is looked for.
 const TIMED: usize = 1000;
-
-impl Look {
-    fn filters(&self) -> bool {
-        self.only.is_some() || self.hide.is_some()
-    }
-
-    fn lets(&self, entry: &Entry) -> bool {
-        self.only.as_ref().is_none_or(|only| only.any(entry))
-            && !self.hide.as_ref().is_some_and(|hide| hide.any(entry))
-    }
-
-    /// Looks at one entry, which comes after all that were looked at.
-    fn see(&mut self, at: usize, entry: &Entry) {
-        let shown = self.lets(entry);
-        if let Some(list) = &mut self.shown
-            && shown
-        {
-            list.push(at);
-        }
-        let lines = self.search.as_ref().filter(|_| shown);
-        let lines = lines.map_or(0, |search| search.lines(entry).len());
-        if lines > 0 {
-            self.hits.push((at, lines));
-        }
-    }
-
-    pub fn truncate(&mut self, len: usize) {
-        self.hits.retain(|(at, _)| *at < len);
-        if let Some(shown) = &mut self.shown {
-            shown.retain(|at| *at < len);
-        }
-        self.upto = self.upto.min(len);
-    }
-
-    /// The first entries went.
-    pub fn shift(&mut self, gone: usize) {
-        self.hits.retain(|(at, _)| *at >= gone);
-        self.hits.iter_mut().for_each(|(at, _)| *at -= gone);
-        if let Some(shown) = &mut self.shown {
-            shown.retain(|at| *at >= gone);
-            for at in shown {
-                *at -= gone;
-            }
-        }
-        self.upto = self.upto.saturating_sub(gone);
-        self.goal = self.goal.map(|at| at.saturating_sub(gone));
-    }
-
-    /// Lines that match.
-    pub fn count(&self) -> usize {
-        self.hits.iter().map(|(_, lines)| lines).sum()
-    }
-}
 
 impl LogState {
     pub fn first(&self) -> Option<usize> {
@@ -109,67 +53,6 @@ impl LogState {
         }
     }
 
-    /// Begins to look through the log anew.
-    pub fn look_anew(&mut self) {
-        self.look.hits.clear();
-        self.look.shown = self.look.filters().then(Vec::new);
-        self.look.upto = 0;
-        self.look.hit = None;
-        self.look.goal = None;
-    }
-
-    /// Looks through at most so many bytes more; tells whether there are more.
-    pub fn look_on(&mut self, bytes: u64) -> bool {
-        if self.look.search.is_none() && !self.look.filters() {
-            self.look.upto = self.entries.len();
-            return false;
-        }
-        let mut left = bytes;
-        while let Some(entry) = self.entries.get(self.look.upto) {
-            if left == 0 {
-                return true;
-            }
-            let parts = Parts::of(entry);
-            let size: usize = parts.blocks.iter().map(|block| block.text.len()).sum();
-            left = left.saturating_sub(size as u64 + 64);
-            self.look.see(self.look.upto, entry);
-            self.look.upto += 1;
-        }
-        false
-    }
-
-    /// An entry that was looked at became another.
-    pub fn look_again(&mut self, at: usize) {
-        let Some(entry) = self.entries.get(at).filter(|_| at < self.look.upto) else {
-            return;
-        };
-        let lets = self.look.lets(entry);
-        if let Some(shown) = &mut self.look.shown {
-            match (shown.binary_search(&at), lets) {
-                (Err(to), true) => shown.insert(to, at),
-                (Ok(from), false) => {
-                    shown.remove(from);
-                }
-                _ => {}
-            }
-        }
-        let search = self.look.search.as_ref().filter(|_| lets);
-        let lines = search.map_or(0, |search| search.lines(entry).len());
-        let known = self.look.hits.binary_search_by_key(&at, |hit| hit.0);
-        match (known, lines) {
-            (Ok(from), 0) => {
-                self.look.hits.remove(from);
-            }
-            (Err(_), 0) => {}
-            (Ok(place), lines) => {
-                if let Some(hit) = self.look.hits.get_mut(place) {
-                    hit.1 = lines;
-                }
-            }
-            (Err(to), lines) => self.look.hits.insert(to, (at, lines)),
-        }
-    }
-
     pub fn set_search(&mut self, words: &str) -> Result<(), String> {
         self.look.search = Pattern::new(words)?;
         self.look_anew();
@@ -203,7 +86,7 @@ impl LogState {
     /// Goes to the first hit from the goal on, if it was looked at already; `None`: not yet.
     pub fn reach_hit(&mut self) -> Option<bool> {
         let from = self.look.goal?;
-        let done = self.look.upto >= self.entries.len();
+        let done = self.looked_through();
         let first = self.look.hits.partition_point(|(at, _)| *at < from);
         let hit = self.look.hits.get(first);
         let hit = hit.or_else(|| self.look.hits.first().filter(|_| done));
@@ -254,24 +137,6 @@ impl LogState {
         let line = if forward { lines.first() } else { lines.last() };
         self.go_to_line(at, line.copied().unwrap_or(0));
         true
-    }
-
-    /// The next or previous entry that is shown and that `wanted` accepts, seen from the cursor.
-    pub fn seek(&mut self, forward: bool, wanted: impl Fn(&Entry) -> bool) -> bool {
-        let mut at = self.cursor;
-        loop {
-            let next = if forward {
-                self.after(at)
-            } else {
-                self.before(at)
-            };
-            let Some(next) = next else { return false };
-            at = next;
-            if self.entries.get(at).is_some_and(&wanted) {
-                self.go_to(at);
-                return true;
-            }
-        }
     }
 
     /// After rows became more or fewer: the entry under the cursor stays in sight.

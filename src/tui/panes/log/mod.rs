@@ -8,9 +8,12 @@ pub mod long;
 pub mod look;
 pub mod parts;
 pub mod rows;
+pub mod scan;
 pub mod scroll;
+pub mod source;
 pub mod state;
 pub mod status;
 pub mod title;
 
-pub use state::{Anchor, Goal, LogSource, LogState};
+pub use source::LogSource;
+pub use state::{Anchor, Goal, LogState};

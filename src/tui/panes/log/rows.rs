@@ -1,5 +1,7 @@
 //! Entries as rows: a row is a small value until it is drawn.
 
+use std::sync::Arc;
+
 use crate::agent::trace::{Entry, Kind, Progress, Role};
 use crate::tui::text;
 
@@ -209,7 +211,7 @@ pub fn rows<'a>(entry: &'a Entry, at: usize, view: View<'_>, unfolded: bool) -> 
 }
 
 /// Columns left of an entry: the time where the log tells times, and the cursor's mark.
-pub fn gutter(entries: &[Entry]) -> usize {
+pub fn gutter(entries: &[Arc<Entry>]) -> usize {
     if entries.iter().take(64).any(|entry| entry.at_s.is_some()) {
         11
     } else {
@@ -218,7 +220,7 @@ pub fn gutter(entries: &[Entry]) -> usize {
 }
 
 /// Columns of an entry's rows in a pane of `width` inner columns.
-pub fn text_width(entries: &[Entry], width: usize) -> usize {
+pub fn text_width(entries: &[Arc<Entry>], width: usize) -> usize {
     // one column stays free for a wide character that does not fit
     width.saturating_sub(gutter(entries) + 1).max(8)
 }

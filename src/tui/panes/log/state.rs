@@ -1,138 +1,29 @@
 //! Logs of what is selected: the agent's, the worker's stages, what the suites printed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::agent::trace::{Entry, Kind};
 use crate::domain::run_state::RunState;
 use crate::domain::submission::LogFormat;
-use crate::domain::{Subject, Suite};
 use crate::tui::backend::LogKey;
 use crate::tui::msg::LogDelta;
 use crate::tui::reading::{Figures, LOG_CAP};
 
-use super::find::Pattern;
 use super::long::LongLines;
 use super::parts::Parts;
 use super::rows::View;
+use super::scan::{Look, Seek};
+use super::source::LogSource;
 
 /// Bytes of an entry beside its text.
 const ENTRY: usize = 96;
-
-/// One of the logs that the pane can show.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LogSource {
-    Agent(LogKey, LogFormat),
-    /// What an earlier agent of the same run wrote, or an earlier run of the same.
-    Earlier(LogKey, LogFormat),
-    /// The worker's own words about its stages.
-    Stages,
-    Output(LogKey),
-}
-
-impl LogSource {
-    pub fn key(&self) -> Option<&LogKey> {
-        match self {
-            LogSource::Agent(key, _) | LogSource::Earlier(key, _) | LogSource::Output(key) => {
-                Some(key)
-            }
-            LogSource::Stages => None,
-        }
-    }
-
-    pub fn format(&self) -> LogFormat {
-        match self {
-            LogSource::Agent(_, format) | LogSource::Earlier(_, format) => *format,
-            _ => LogFormat::Text,
-        }
-    }
-
-    /// A session: read from its beginning, where nobody writes to it any more.
-    pub fn recorded(&self) -> bool {
-        matches!(self, LogSource::Agent(..) | LogSource::Earlier(..))
-    }
-
-    /// What programs wrote to their standard error alone.
-    pub fn is_stderr(&self) -> bool {
-        matches!(self.key(), Some(LogKey::Beside { name, .. }) if name.starts_with("stderr"))
-    }
-
-    /// As the title and the hints name it.
-    pub fn label(&self) -> String {
-        match self {
-            LogSource::Agent(_, format) => format!("agent ({})", format_name(*format)),
-            LogSource::Earlier(LogKey::Attempt { attempt, .. }, format) => {
-                format!("agent ({}), attempt {attempt}", format_name(*format))
-            }
-            LogSource::Earlier(key, _) => format!("earlier {}", written_by(key)),
-            LogSource::Stages => "stages".into(),
-            LogSource::Output(key) => written_by(key),
-        }
-    }
-}
-
-/// What wrote a log.
-fn written_by(key: &LogKey) -> String {
-    match key {
-        LogKey::Output {
-            subject,
-            suite,
-            rank,
-            ..
-        } => {
-            let who = match subject {
-                Subject::Gold => "gold ",
-                Subject::Submission => "",
-            };
-            let what = match suite {
-                Suite::Official => "official",
-                Suite::Probes => "probes",
-            };
-            format!("{who}{what} output, rank {rank}")
-        }
-        LogKey::Beside { name, .. } => format!("agent's {name}"),
-        _ => "agent".into(),
-    }
-}
-
-pub fn format_name(format: LogFormat) -> &'static str {
-    match format {
-        LogFormat::Codex => "codex",
-        LogFormat::Claude => "claude",
-        LogFormat::Opencode => "opencode",
-        LogFormat::Mini => "mini",
-        LogFormat::SweAgent => "sweagent",
-        LogFormat::Openhands => "openhands",
-        LogFormat::Atif => "atif",
-        LogFormat::Text => "text",
-    }
-}
 
 /// A place in a log that stays the same while lines come: an entry, and a row of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Anchor {
     pub entry: usize,
     pub row: usize,
-}
-
-/// What is looked for in a log, and how far that is known.
-#[derive(Clone, Debug, Default)]
-pub struct Look {
-    pub search: Option<Pattern>,
-    /// Only what matches is shown.
-    pub only: Option<Pattern>,
-    /// What matches is not.
-    pub hide: Option<Pattern>,
-    /// Entries that match the search, in order, each with how many of its lines do.
-    pub hits: Vec<(usize, usize)>,
-    /// Entries that are shown, in order; `None`: all.
-    pub shown: Option<Vec<usize>>,
-    /// Entries before this one are looked through.
-    pub upto: usize,
-    /// The line of the entry under the cursor that was gone to, and which hit it is, from 1.
-    pub hit: Option<usize>,
-    pub ordinal: usize,
-    /// The first hit from here on is gone to once it is found.
-    pub goal: Option<usize>,
 }
 
 /// What is gone to once it was read.
@@ -158,7 +49,8 @@ pub struct LogState {
     pub chosen: bool,
     /// Lines as they are, instead of what they say.
     pub raw: bool,
-    pub entries: Vec<Entry>,
+    /// Shared with whoever looks through them.
+    pub entries: Vec<Arc<Entry>>,
     /// Entries that were let go before the first of these, because more came than is held.
     pub base: usize,
     /// Bytes of text in all of these.
@@ -195,6 +87,10 @@ pub struct LogState {
     pub unfold_all: bool,
     pub toggled: HashSet<usize>,
     pub look: Look,
+    /// What is on its way to the next error or warning.
+    pub seek: Option<Seek>,
+    /// Looks and seeks that were begun.
+    pub scans: u64,
     pub long: LongLines,
     /// Lines of the stage log that are in `entries` already.
     pub stages_taken: usize,
@@ -233,6 +129,8 @@ impl Default for LogState {
             unfold_all: false,
             toggled: HashSet::new(),
             look: Look::default(),
+            seek: None,
+            scans: 0,
             long: LongLines::default(),
             stages_taken: 0,
         }
@@ -315,7 +213,7 @@ impl LogState {
             for gone in self.entries.drain(len..) {
                 self.held = self.held.saturating_sub(size(&gone));
             }
-            self.look.truncate(len);
+            self.look.truncate(len, self.base);
             self.cursor = self.cursor.min(len.saturating_sub(1));
         }
         self.let_go();
@@ -325,29 +223,36 @@ impl LogState {
 
     /// The log was rewritten: these are all. The reader's place stays, as far as there is one.
     fn replace(&mut self, all: Vec<(usize, Entry)>, len: usize) -> bool {
-        let mut entries: Vec<Entry> = Vec::with_capacity(len);
+        let mut entries: Vec<Arc<Entry>> = Vec::with_capacity(len);
         for (at, entry) in all {
             match entries.get_mut(at) {
                 // what was begun has ended further on
-                Some(place) => *place = entry,
-                None => entries.push(entry),
+                Some(place) => *place = Arc::new(entry),
+                None => entries.push(Arc::new(entry)),
             }
         }
         if entries == self.entries && self.base == 0 {
             return false;
         }
-        self.held = entries.iter().map(size).sum();
+        self.held = entries.iter().map(|entry| size(entry)).sum();
         self.full = false;
+        self.long.forget();
+        if self.base == 0 {
+            // what was found in the beginning that stayed is known
+            let pairs = entries.iter().zip(&self.entries);
+            let same = pairs.take_while(|(new, old)| new == old).count();
+            self.look.truncate(same, 0);
+            self.seek = None;
+        } else {
+            self.look_anew();
+        }
         self.entries = entries;
         self.base = 0;
-        self.long.forget();
-        self.look_anew();
-        self.look_on(u64::MAX);
-        let last = self.last().unwrap_or(0);
+        // where a filter is not through yet, the cursor stands on what is shown afterwards
         self.cursor = if self.follow {
-            last
+            self.last().unwrap_or(0)
         } else {
-            self.cursor.min(last)
+            self.cursor.min(self.entries.len().saturating_sub(1))
         };
         self.reach();
         true
@@ -355,7 +260,6 @@ impl LogState {
 
     /// Puts entries in their places, as they are numbered in the log.
     pub fn take(&mut self, changes: Vec<(usize, Entry)>) {
-        let looked = self.look.upto >= self.entries.len();
         for (at, entry) in changes {
             // what was let go may end: nobody sees it
             let Some(at) = at.checked_sub(self.base) else {
@@ -364,16 +268,12 @@ impl LogState {
             self.held += size(&entry);
             if let Some(place) = self.entries.get_mut(at) {
                 self.held = self.held.saturating_sub(size(place));
-                *place = entry;
+                *place = Arc::new(entry);
                 self.long.forget();
-                self.look_again(at);
+                self.look.outdated(self.base + at);
             } else {
-                self.entries.push(entry);
+                self.entries.push(Arc::new(entry));
             }
-        }
-        // what came is little; what was there and is not looked through yet may be much
-        if looked {
-            self.look_on(u64::MAX);
         }
         if self.follow {
             self.cursor = self.last().unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, figures};
 
-use super::state::LogSource;
+use super::source::LogSource;
 
 /// From here on all figures stand in one row.
 const WIDE: usize = 130;

@@ -8,7 +8,7 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Title, figures};
 
 use super::find::Pattern;
-use super::state::LogSource;
+use super::source::LogSource;
 
 /// Columns of a pattern that are shown.
 const PATTERN: usize = 20;
@@ -100,7 +100,7 @@ pub fn below(canvas: &Canvas<'_>) -> Line<'static> {
         }
     }
     if let Some(search) = &log.look.search {
-        let all = log.look.upto >= log.entries.len();
+        let all = log.looked_through();
         let more = if all { "" } else { "+" };
         let count = log.look.count();
         let of = match log.look.hit {
@@ -113,6 +113,10 @@ pub fn below(canvas: &Canvas<'_>) -> Line<'static> {
         if let Some(filter) = filter {
             parts.push(canvas.span(Role::Notice, format!("{word} {}", pattern(filter))));
         }
+    }
+    if let Some((word, percent)) = log.progress() {
+        let words = format!("{word}{ellipsis} {percent} %");
+        parts.push(canvas.span(Role::Running, words));
     }
     if log.look.shown.is_some() {
         let words = format!("{} of {}", log.counted().0, log.entries.len());
