@@ -38,13 +38,17 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 11] = [
         ("first-frame", first_frame),
         ("keys", keys_while_a_log_grows),
         ("hidden", hidden_log),
         ("large-log", large_log),
         ("gpu-keys", gpu_keys),
         ("gpu-live", gpu_live),
+        ("draw", draw),
+        ("escape", escape),
+        ("tmux-escape", escape_under_tmux),
+        ("long-line", long_line),
         ("idle", idle),
     ];
     for (name, part) in parts {
@@ -271,6 +275,109 @@ fn gpu_live() {
         spent / time.as_secs_f64() * 100.0,
         (pty.bytes - bytes) / frames.max(1)
     );
+}
+
+/// The whole screen, drawn and written anew by a key: what a draw costs at most.
+fn draw() {
+    let (_dir, home) = home();
+    store::ended(&home, &[&tasks().join("dp-buckets")], 20);
+    let mut pty = workbench(&home, WIDE);
+    pty.shows("dp-buckets", true, PATIENCE);
+    pty.frames(Duration::from_secs(2));
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let sent = pty.send("\x0c");
+        times.push(pty.next_frame(PATIENCE).unwrap() - sent);
+        pty.frames(Duration::from_millis(20));
+    }
+    told(
+        "key to frame, all of 200x60 drawn anew",
+        times,
+        "goal of the draw in it 2 ms",
+    );
+}
+
+/// From an Esc that no other key follows until what it does is seen.
+fn escapes(pty: &mut Pty) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for turn in 0..100 {
+        pty.send("?");
+        pty.shows(HELP, true, PATIENCE);
+        // not in step with any timer
+        pty.frames(Duration::from_millis(31 + turn * 13 % 50));
+        let sent = pty.send("\x1b");
+        times.push(pty.shows(HELP, false, PATIENCE) - sent);
+    }
+    times
+}
+
+fn escape() {
+    let (_dir, home) = home();
+    let mut pty = workbench(&home, (120, 40));
+    pty.shows("dp-buckets", true, PATIENCE);
+    let times = escapes(&mut pty);
+    told("a lone Esc takes effect", times, "goal 60 ms");
+}
+
+/// As over SSH in tmux, with the time for which it holds an Esc back set as most people set it.
+fn escape_under_tmux() {
+    let (dir, home) = home();
+    if Command::new("tmux").arg("-V").output().is_err() {
+        println!("a lone Esc under tmux: not measured, there is no tmux");
+        return;
+    }
+    let own = command(&home);
+    let words: Vec<String> = std::iter::once(own.get_program())
+        .chain(own.get_args())
+        .map(|word| format!("'{}'", word.to_string_lossy()))
+        .collect();
+    for hold_ms in [0, 10, 50] {
+        let config = dir.path().join("tmux.conf");
+        let text = format!("set -s escape-time {hold_ms}\nset -g default-terminal tmux-256color\n");
+        std::fs::write(&config, text).unwrap();
+        let mut tmux = Command::new("tmux");
+        let socket = dir.path().join(format!("tmux{hold_ms}"));
+        tmux.arg("-f").arg(&config).arg("-S").arg(&socket);
+        tmux.arg("new-session").arg(words.join(" "));
+        tmux.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
+        let mut pty = Pty::start(&mut tmux, (120, 40));
+        pty.shows("dp-buckets", true, PATIENCE);
+        let times = escapes(&mut pty);
+        told(
+            &format!("a lone Esc takes effect, tmux holds it for {hold_ms} ms"),
+            times,
+            "goal 60 ms",
+        );
+        pty.send("q");
+        pty.frames(Duration::from_secs(1));
+    }
+}
+
+/// A log with one line of 5 MB between others.
+fn long_line() {
+    let (_dir, home) = home();
+    let mut live = Live::start(&home, &tasks().join("dp-buckets"));
+    live.write(10);
+    live.message(&"0123456789".repeat(5 << 17));
+    live.write(10);
+    let begun = Instant::now();
+    let mut pty = workbench(&home, WIDE);
+    let shown = pty.shows("step 18", true, PATIENCE) - begun;
+    println!(
+        "a log with a line of 5 MB is on the screen after {:.0} ms",
+        shown.as_secs_f64() * 1e3
+    );
+    pty.send("Ol");
+    pty.frames(Duration::from_secs(3));
+    let mut times = Vec::new();
+    for turn in 0..60 {
+        // over it line by line, to both ends
+        let key = if turn % 30 < 15 { "k" } else { "j" };
+        let sent = pty.send(key);
+        times.extend(pty.next_frame(Duration::from_secs(2)).map(|at| at - sent));
+        pty.frames(Duration::from_millis(20));
+    }
+    told("  key to frame around it", times, "goal p99 16 ms");
 }
 
 fn idle() {

@@ -118,6 +118,13 @@ impl Live {
         }
         self.log.write_all(&text).unwrap();
     }
+
+    /// One message of the agent.
+    pub fn message(&mut self, text: &str) {
+        let item = serde_json::json!({ "id": "long", "type": "agent_message", "text": text });
+        let event = serde_json::json!({ "type": "item.completed", "item": item });
+        writeln!(self.log, "{event}").unwrap();
+    }
 }
 
 /// One event of a codex stream; in turn a message and a command with its output.

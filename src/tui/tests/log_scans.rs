@@ -36,7 +36,7 @@ fn scan(effects: &[Effect]) -> Scan {
     let [Effect::ScanLog(scan)] = effects else {
         panic!("not one slice: {} effects", effects.len());
     };
-    assert!(scan.len() <= SLICE, "{}", scan.len());
+    assert!(scan.size() <= SLICE, "{}", scan.size());
     scan.clone()
 }
 
@@ -153,7 +153,7 @@ fn what_a_rewritten_log_begins_with_is_not_looked_through_again() {
     };
     let effects = update(&mut app, Msg::Log(key, Ok(delta)));
     let slice = scan(&effects);
-    assert_eq!(slice.len(), 2);
+    assert_eq!(slice.size(), 2);
     assert_eq!(app.log.look.upto, LONG - 1);
     scanned(&mut app, slice);
     assert_eq!(app.log.look.hits.len(), LONG + 1);
@@ -173,7 +173,7 @@ fn entries_that_change_while_they_are_looked_through_are_looked_at_again() {
     assert!(update(&mut app, Msg::Log(key, Ok(delta))).is_empty());
     let again = scanned(&mut app, slice);
     let slice = scan(&again);
-    assert_eq!(slice.len(), 1);
+    assert_eq!(slice.size(), 1);
     scanned(&mut app, slice);
     assert_eq!(app.log.look.hits, [(3, 1)]);
     // and what comes is looked at without the rest of it

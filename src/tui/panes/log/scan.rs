@@ -110,7 +110,7 @@ pub enum Outcome {
 
 impl Scan {
     /// Entries in it.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.entries.len()
     }
 
