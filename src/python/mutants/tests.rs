@@ -206,14 +206,14 @@ fn another_text_is_another_name_whatever_the_operator() {
     assert!(known.contains(&Operator::SkipSecondUpdate), "{known:?}");
     for operator in known {
         let named = |text: &str| {
-            let edit = super::operators::Edit {
+            let edit = operators::Edit {
                 operator,
                 line: 3,
                 range: 0..6,
                 text: text.into(),
                 summary: "the same".into(),
             };
-            super::run::name("pkg/a.py", "f", BASE, &edit)
+            run::name("pkg/a.py", "f", BASE, &edit)
         };
         assert_eq!(named("a = 1"), named("a = 1"));
         // a mark of the one does not excuse the other

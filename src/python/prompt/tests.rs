@@ -43,16 +43,13 @@ fn variants_are_cut_from_the_sections() {
     let behaviour = cut(Variant::Behaviour);
     assert!(behaviour.contains("counts by") && !behaviour.contains("blend("));
     assert!(cut(Variant::Process).ends_with("## Working rules\n\nRun it.\n"));
-    let error = super::sections::cut("# Only\n", Variant::Process).unwrap_err();
+    let error = sections::cut("# Only\n", Variant::Process).unwrap_err();
     assert!(error.contains("## Working rules"), "{error}");
-    assert!(super::sections::cut(PROMPT, Variant::Original).is_err());
+    assert!(sections::cut(PROMPT, Variant::Original).is_err());
     let error = "fuller".parse::<Variant>().unwrap_err();
     assert!(error.contains("interface"), "{error}");
     let fenced = "a\n```\n## Interface\n```\n## Interface\nb\n";
-    assert_eq!(
-        super::sections::cut(fenced, Variant::Interface).unwrap(),
-        fenced
-    );
+    assert_eq!(sections::cut(fenced, Variant::Interface).unwrap(), fenced);
 }
 
 fn spec(more: &str) -> TaskSpec {
