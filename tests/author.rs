@@ -174,6 +174,29 @@ fn the_prompts_of_the_bundled_tasks_are_sound() {
             "{task}"
         );
     }
+    // what is rendered gives nothing away either; and a claim that does is found
+    let dir = tempfile::tempdir().unwrap();
+    copy("dp-buckets", dir.path());
+    let spec = dir.path().join("dp-buckets/task.toml");
+    let text = fs::read_to_string(&spec).unwrap();
+    let claim = "id = \"C1\"\ntext = \"";
+    let telling = format!("{claim}As test_buckets tells, to 1.0000001e-6: ");
+    assert!(text.contains(claim));
+    fs::write(&spec, text.replacen(claim, &telling, 1)).unwrap();
+    let probe = dir.path().join("dp-buckets/probes/test_mean.py");
+    let source = fs::read_to_string(&probe).unwrap();
+    fs::write(&probe, format!("{source}\nTOLERANCE = 1.0000001e-6\n")).unwrap();
+    let (exit, found) = document(dir.path(), &["lint", "dp-buckets"]);
+    let told: Vec<(&str, &str)> = found["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| (f["variant"].as_str().unwrap(), f["kind"].as_str().unwrap()))
+        .collect();
+    let wanted = [("behaviour", "constant"), ("behaviour", "checking")];
+    assert_eq!((exit, told.as_slice()), (1, &wanted[..]));
+    assert!(lines(dir.path(), &["lint", "dp-buckets"]).contains("variant behaviour:"));
+
     let dir = tempfile::tempdir().unwrap();
     copy("dp-buckets", dir.path());
     let prompt = dir.path().join("dp-buckets/prompt.md");
@@ -211,8 +234,27 @@ fn a_prompt_has_its_variants_and_says_which_are_not_there() {
         &["prompt", "dp-buckets", "--variant", "interface"],
     );
     assert_eq!(exit, 0);
+    // from the contract: the qualified name with its signature, and what is given by keyword
     let text = found["text"].as_str().unwrap();
-    assert!(text.contains("`finish() -> int`") && !text.contains("**Windows.**"));
+    assert!(text.contains("\n- `tandem.parallel.DataParallel.finish() -> int`: a method.\n"));
+    assert!(text.contains("; given by keyword: "), "{text}");
+    let behaviour = document(
+        &tasks(),
+        &["prompt", "dp-buckets", "--variant", "behaviour"],
+    )
+    .1;
+    let claims = document(&tasks(), &["coverage", "dp-buckets"]).1;
+    for claim in claims["claims"].as_array().unwrap() {
+        let claim = claim["text"].as_str().unwrap();
+        assert!(
+            behaviour["text"].as_str().unwrap().contains(claim),
+            "{claim}"
+        );
+        assert!(!text.contains(claim), "{claim}");
+    }
+    let full = document(&tasks(), &["prompt", "dp-buckets"]).1;
+    let own = fs::read_to_string(tasks().join("dp-buckets/prompt.md")).unwrap();
+    assert_eq!(full["text"].as_str().unwrap(), own);
     assert_eq!(
         found["variants"],
         serde_json::json!(["behaviour", "full", "interface", "process"])
@@ -236,6 +278,77 @@ fn a_prompt_has_its_variants_and_says_which_are_not_there() {
             .unwrap()
             .contains("- `tandem.parallel.DataParallel.finish() -> int`")
     );
+}
+
+#[test]
+fn a_variant_is_the_same_text_each_time_and_holds_no_more_than_its_part() {
+    for task in BUNDLED {
+        let text = |variant: &str| {
+            let (exit, found) = document(&tasks(), &["prompt", task, "--variant", variant]);
+            assert_eq!(exit, 0, "{task} {variant}");
+            found["text"].as_str().unwrap().to_owned()
+        };
+        let titles = |text: &str| -> Vec<String> {
+            let all = text.lines().filter(|l| l.starts_with("## "));
+            all.map(str::to_owned).collect()
+        };
+        for (variant, title) in [
+            ("interface", "## Interface"),
+            ("behaviour", "## Required behaviour"),
+            ("process", "## Working rules"),
+        ] {
+            let rendered = text(variant);
+            assert_eq!(titles(&rendered), [title], "{task}");
+            assert_eq!(text(variant), rendered, "{task}");
+        }
+    }
+}
+
+/// What needs no sources is rendered where they are not, and names neither a probe nor where the
+/// change can be read.
+#[test]
+fn a_task_whose_sources_are_elsewhere_renders_its_claims() {
+    const TASK: &str = "megatron-dbuffer";
+    let mut probes = Vec::new();
+    for entry in fs::read_dir(tasks().join(TASK).join("probes")).unwrap() {
+        let path = entry.unwrap().path();
+        let source = fs::read_to_string(&path).unwrap();
+        let functions = source.lines().filter_map(|l| l.strip_prefix("def test_"));
+        probes.extend(functions.map(|l| format!("test_{}", l.split('(').next().unwrap())));
+        probes.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+    }
+    probes.retain(|p| p.starts_with("test_"));
+    assert!(probes.len() > 10, "{probes:?}");
+    for variant in ["behaviour", "process"] {
+        let (exit, found) = document(&tasks(), &["prompt", TASK, "--variant", variant]);
+        assert_eq!(exit, 0);
+        let text = found["text"].as_str().unwrap();
+        let named: Vec<&String> = probes.iter().filter(|p| text.contains(*p)).collect();
+        assert!(named.is_empty(), "{variant}: {named:?}");
+        for origin in ["pull request", "github.com", "commit"] {
+            assert!(!text.to_lowercase().contains(origin), "{variant}: {origin}");
+        }
+    }
+}
+
+/// A change to the judge, to the reporter or to a task must not leave the acceptance of before.
+#[test]
+fn no_acceptance_of_a_bundled_cpu_task_is_stale() {
+    let (_, found) = document(&tasks(), &["tasks"]);
+    let all = found["tasks"].as_array().unwrap();
+    // what it ran on is as recorded, whatever this machine has; but for the processor's kind
+    let standing = if cfg!(target_arch = "x86_64") {
+        "accepted"
+    } else {
+        "stale"
+    };
+    for task in BUNDLED {
+        let row = all.iter().find(|t| t["id"] == task).unwrap();
+        assert_eq!(
+            row["acceptance"], standing,
+            "infradev verify {task}, and commit its acceptance.json"
+        );
+    }
 }
 
 #[test]

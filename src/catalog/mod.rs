@@ -17,4 +17,4 @@ pub use locate::line_at;
 pub(crate) use locate::{Step, line_of};
 pub use mapping::mapping_hashes;
 pub use problem::{CatalogError, Problem, Severity};
-pub use untwinned::untwinned;
+pub use untwinned::{untwinned, without_twin};

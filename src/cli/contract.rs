@@ -9,9 +9,9 @@ use super::exit::{Exit, Failure};
 use super::output::{self, line};
 use super::sources::{self, count};
 use super::table::paragraph;
-use crate::domain::{Suite, Task};
-use crate::python::contract::{Contract, ContractInput, State, Symbol, contract};
-use crate::workspace::Versions;
+use crate::domain::Suite;
+use crate::launch;
+use crate::python::contract::{Contract, State, Symbol};
 
 /// A name that stands on a line of its own.
 const LONG: usize = 60;
@@ -24,20 +24,9 @@ pub struct ContractDocument {
     pub contract: Contract,
 }
 
-/// The contract of a task, from its sources.
-pub fn of(task: &Task, versions: &Versions) -> Result<Contract, Failure> {
-    Ok(contract(&ContractInput {
-        spec: &task.spec,
-        base: &versions.base()?,
-        gold: &versions.gold()?,
-        official: &versions.suite(task, Suite::Official)?,
-        probes: &versions.suite(task, Suite::Probes)?,
-    }))
-}
-
 pub fn run(context: &Context, args: &TaskArgs) -> Result<Exit, Failure> {
     let (task, versions) = sources::open(context, &args.task)?;
-    let contract = of(&task, &versions)?;
+    let contract = launch::contract_of(&task, &versions)?;
     if args.json {
         output::document(&ContractDocument {
             schema: 1,

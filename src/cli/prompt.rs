@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::args::PromptArgs;
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::{contract, output, sources};
+use super::{output, sources};
 use crate::launch;
 use crate::python::prompt::draft;
 
@@ -25,12 +25,13 @@ pub struct PromptDocument {
 
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, Failure> {
     let task = context.catalog()?.usable(&args.task)?;
+    let store = context.home()?.snapshots();
     let (variant, text, note) = if args.draft {
         let (task, versions) = sources::open(context, &args.task)?;
-        let text = draft(&task.spec, &contract::of(&task, &versions)?);
+        let text = draft(&task.spec, &launch::contract_of(&task, &versions)?);
         ("draft", text, None)
     } else {
-        let prompt = launch::prompt(&task, &args.variant, &context.mirrors())?;
+        let prompt = launch::prompt(&task, &args.variant, &context.mirrors(), &store)?;
         (args.variant.as_str(), prompt.text, prompt.note)
     };
     if args.json {

@@ -255,6 +255,8 @@ pub enum FindingKind {
     OfficialFlaky,
     /// Tests that come out otherwise alone than among the others.
     SharesState,
+    /// A probe that no must-fail twin guards.
+    WithoutTwin,
 }
 
 impl FindingKind {
@@ -275,6 +277,7 @@ impl FindingKind {
             Self::HollowUnread => "hollow has it as in gold",
             Self::OfficialFlaky => "flaky official case",
             Self::SharesState => "tests share state",
+            Self::WithoutTwin => "no must-fail twin",
         }
     }
 }

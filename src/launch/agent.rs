@@ -126,7 +126,7 @@ pub fn agent_launch(
     let mirrors = Mirrors::from_env(Some(home.mirrors()));
     let minutes = f64::from(task.spec.limits.agent_minutes);
     Ok(AgentLaunch {
-        prompt: prompt(task, &wish.prompt, &mirrors)?.text,
+        prompt: prompt(task, &wish.prompt, &mirrors, &home.snapshots())?.text,
         order: AgentOrder {
             limit_s: wish.limit_s.unwrap_or(minutes * 60.0),
             prompt: wish.prompt.clone(),

@@ -9,4 +9,4 @@ mod prompt;
 pub use agent::{AgentLaunch, AgentLaunchError, AgentWish, REPLAY, agent_launch};
 pub use local::{LaunchError, start_worker};
 pub use order::{Order, OrderError, start};
-pub use prompt::{FULL, Prompt, PromptError, prompt, variants};
+pub use prompt::{FULL, Prompt, PromptError, contract_of, prompt, variants};

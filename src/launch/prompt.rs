@@ -1,10 +1,11 @@
 //! The prompt that an agent is given, by its variant: the one place where it is read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::domain::Task;
-use crate::python::prompt::{Variant, cut};
-use crate::workspace::{Mirrors, Origin, WorkspaceError};
+use crate::domain::{Suite, Task};
+use crate::python::contract::{Contract, ContractInput, contract};
+use crate::python::prompt::{Variant, render};
+use crate::workspace::{Mirrors, Origin, SourcesError, Versions, WorkspaceError};
 
 /// The variant that is the task's own `prompt.md`.
 pub const FULL: &str = "full";
@@ -33,12 +34,19 @@ pub enum PromptError {
     },
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
 }
 
-/// The text of a variant. `prompt.NAME.md` of the task's folder comes first; else the variants of
-/// METHOD.md section 4 are cut from `prompt.md`, and `original` is read from the repository, each
-/// time anew.
-pub fn prompt(task: &Task, variant: &str, mirrors: &Mirrors) -> Result<Prompt, PromptError> {
+/// The text of a variant. `prompt.NAME.md` of the task's folder comes first; else `full` is its
+/// `prompt.md`, `original` is read from the repository, and the others are rendered from contract
+/// and claims (METHOD.md section 4), each time anew. `store`: the home's snapshots.
+pub fn prompt(
+    task: &Task,
+    variant: &str,
+    mirrors: &Mirrors,
+    store: &Path,
+) -> Result<Prompt, PromptError> {
     let no = |why: String| PromptError::NoPrompt {
         task: task.id().into(),
         variant: variant.into(),
@@ -61,9 +69,48 @@ pub fn prompt(task: &Task, variant: &str, mirrors: &Mirrors) -> Result<Prompt, P
     if known == Variant::Original {
         return original(task, mirrors, &no);
     }
-    let full = read(task.prompt_path())?.ok_or_else(|| no("there is no prompt.md".into()))?;
-    let text = cut(&full, known).map_err(no)?;
+    let text = if known == Variant::Full {
+        read(task.prompt_path())?.ok_or_else(|| no("there is no prompt.md".into()))?
+    } else {
+        render(&task.spec, known, || {
+            let versions = Versions::open(task, mirrors, store)?;
+            contract_of(task, &versions).map_err(Missing::from)
+        })
+        .map_err(|missing| match missing {
+            Missing::Part(why) => no(why),
+            Missing::Sources(e) => e,
+        })?
+    };
     Ok(Prompt { text, note: None })
+}
+
+/// Why a variant is not rendered.
+enum Missing {
+    Part(String),
+    Sources(PromptError),
+}
+
+impl From<String> for Missing {
+    fn from(why: String) -> Self {
+        Self::Part(why)
+    }
+}
+
+impl From<SourcesError> for Missing {
+    fn from(e: SourcesError) -> Self {
+        Self::Sources(e.into())
+    }
+}
+
+/// The contract of a task, from its sources.
+pub fn contract_of(task: &Task, versions: &Versions) -> Result<Contract, SourcesError> {
+    Ok(contract(&ContractInput {
+        spec: &task.spec,
+        base: &versions.base()?,
+        gold: &versions.gold()?,
+        official: &versions.suite(task, Suite::Official)?,
+        probes: &versions.suite(task, Suite::Probes)?,
+    }))
 }
 
 fn original(
@@ -90,8 +137,8 @@ fn read(path: PathBuf) -> Result<Option<String>, PromptError> {
     }
 }
 
-/// The variants that a task has, sorted. Whether the original is on this machine is told when it is
-/// read.
+/// The variants that a task has, sorted. Whether the repository is on this machine is told when it
+/// is read.
 pub fn variants(task: &Task) -> Vec<String> {
     let mut found = vec![FULL.to_owned()];
     for entry in std::fs::read_dir(&task.dir).into_iter().flatten().flatten() {
@@ -104,9 +151,11 @@ pub fn variants(task: &Task) -> Vec<String> {
     if task.spec.source.git.is_some() && task.spec.gold.commit.is_some() {
         found.push(Variant::Original.name().into());
     }
-    let full = std::fs::read_to_string(task.prompt_path()).unwrap_or_default();
-    let parts = [Variant::Interface, Variant::Behaviour, Variant::Process];
-    let there = parts.iter().filter(|v| cut(&full, **v).is_ok());
+    let claims = !task.spec.claims.is_empty();
+    let rendered = [Variant::Interface, Variant::Behaviour, Variant::Process];
+    let there = rendered
+        .iter()
+        .filter(|v| **v != Variant::Behaviour || claims);
     found.extend(there.map(|v| v.name().to_owned()));
     found.sort();
     found.dedup();

@@ -5,12 +5,14 @@
 //! - [`matrix`]: which probe function rejects which patch, and by what
 //! - [`rules`]: the parts of the rule
 //! - [`findings`]: what to revise, and warnings
+//! - [`conftest`]: what keeps a whole suite from being collected
 //! - [`hollow`]: by what probes reject the hollow patch
 //! - [`accept`]: all of it
 //! - [`coverage`]: the coverage record of the claims
 //! - [`mutants`]: gold's mutants, by the same matrix
 
 mod accept;
+mod conftest;
 mod coverage;
 mod evidence;
 mod findings;
@@ -22,6 +24,7 @@ mod rules;
 mod tests;
 
 pub use accept::{About, accept};
+pub use conftest::{WHOLE, printed_place};
 pub use coverage::{coverage, rounds_before};
 pub use evidence::{PatchEvidence, SuiteRuns, asserted};
 pub use hollow::HollowStory;

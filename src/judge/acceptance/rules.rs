@@ -1,5 +1,6 @@
 //! The parts of the acceptance rule. Attribution never changes them.
 
+use super::conftest::conftest_failure;
 use super::evidence::{PatchEvidence, collected, outcomes};
 use super::hollow::QUOTED;
 use super::matrix::Functions;
@@ -228,6 +229,12 @@ fn why(result: &CaseResult, details: &[CaseDetail]) -> String {
     if let Some(frame) = frames.and_then(<[_]>::last) {
         let place = format!(" ({}:{} in {})", frame.path, frame.line, frame.function);
         words.push_str(&place);
+    } else if let Some(failure) = details
+        .iter()
+        .filter_map(conftest_failure)
+        .find(|failure| failure.binds(result.id.file()))
+    {
+        words.push_str(&format!(": {failure}"));
     }
     words
 }

@@ -16,7 +16,7 @@ use crate::domain::acceptance::{ImportNeed, Role};
 use crate::domain::case::Phase;
 use crate::domain::manifest::Again;
 use crate::domain::{Cause, Level, Suite, Task};
-use crate::judge::acceptance::HollowStory;
+use crate::judge::acceptance::{HollowStory, WHOLE, printed_place};
 use crate::pipeline::error::Stop;
 use crate::pipeline::ground::Ground;
 use crate::pipeline::recorder::Recorder;
@@ -199,7 +199,7 @@ fn places(known: &Results, at: usize, story: &HollowStory) -> Vec<(String, usize
     for suite in Suite::ALL {
         let results = known.by_slot.get(&slot(at, suite)).into_iter().flatten();
         for result in results.filter(|r| r.phase == Phase::Collect) {
-            broken.extend([result.id.as_str(), result.id.file()]);
+            broken.extend([result.id.as_str(), result.id.file(), WHOLE]);
         }
     }
     let details = story
@@ -208,16 +208,13 @@ fn places(known: &Results, at: usize, story: &HollowStory) -> Vec<(String, usize
         .filter(|d| broken.contains(d.id.as_str()));
     let places = details.flat_map(|d| {
         let frames = d.frames.iter().map(|f| (f.path.clone(), f.line as usize));
-        // an error that another one was made of is in the text alone
-        frames.chain(d.traceback.lines().filter_map(place))
+        // an error that another one was made of is in the text alone, and one of a conftest.py in
+        // what was printed
+        let printed = (d.id == WHOLE).then_some(&d.sections).into_iter().flatten();
+        let texts = printed.map(|(_, text)| text).chain([&d.traceback]);
+        let told = texts.flat_map(|text| text.lines().filter_map(printed_place));
+        frames.chain(told.map(|(path, line, _)| (path.to_owned(), line)))
     });
     let places: BTreeSet<(String, usize)> = places.collect();
     places.into_iter().collect()
-}
-
-/// `path:line: in function`, as pytest writes it.
-fn place(line: &str) -> Option<(String, usize)> {
-    let (place, _) = line.split_once(": in ")?;
-    let (path, line) = place.rsplit_once(':')?;
-    Some((path.to_owned(), line.parse().ok()?))
 }

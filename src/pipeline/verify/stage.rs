@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::reading::{Suites, TRIES, read};
 use super::warm::Warm;
 use super::watch::watch;
-use crate::catalog::load_task;
+use crate::catalog::{load_task, without_twin};
 use crate::domain::acceptance::{Acceptance, Finding, FindingKind, Role, Standing};
 use crate::domain::manifest::Again;
 use crate::domain::{
@@ -330,6 +330,17 @@ impl Round<'_> {
             subject: what.clone(),
             detail: how.clone(),
         }));
+        // a probe of several claims is told once
+        let untwinned: BTreeMap<&str, String> = without_twin(&ground.task)
+            .into_iter()
+            .map(|u| (u.probe, u.why))
+            .collect();
+        made.warnings
+            .extend(untwinned.into_iter().map(|(probe, why)| Finding {
+                kind: FindingKind::WithoutTwin,
+                subject: probe.to_owned(),
+                detail: why,
+            }));
         Ok((evidence, made))
     }
 }

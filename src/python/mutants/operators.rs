@@ -72,8 +72,6 @@ pub(super) struct Edit {
     pub range: Range<usize>,
     pub text: String,
     pub summary: String,
-    /// What its name is made of, where that is not the bytes and the text.
-    pub key: Option<String>,
 }
 
 /// What can be done wrong at a node itself.
@@ -102,7 +100,6 @@ impl Made<'_, '_> {
             range: node.byte_range(),
             summary: format!("`{old}` is `{new}`"),
             text,
-            key: None,
         });
     }
 
@@ -206,19 +203,13 @@ impl Made<'_, '_> {
             "_first_{line} = id(self) not in {known}\n{outer}{}if _first_{line}:\n{indent}    {known}[id(self)] = self\n{indent}    {inner}",
             &module.text[first.start_byte()..node.start_byte()],
         );
-        // names are what they were when the object itself kept the flag
-        let flag = format!("_once_{line}");
         let old = module.source(node);
-        let key = format!(
-            "{old}\0if not getattr(self, \"{flag}\", False):\n{indent}    self.{flag} = True\n{indent}    {inner}"
-        );
         self.edits.push(Edit {
             operator: Operator::SkipSecondUpdate,
             line,
             range: first.start_byte()..node.end_byte(),
             text,
             summary: format!("`{}` is done in the first call only", shown(old)),
-            key: Some(key),
         });
     }
 
@@ -409,7 +400,6 @@ impl Made<'_, '_> {
                     range: body.start_byte()..body.start_byte(),
                     text: format!("{name} = {value}\n{indent}"),
                     summary: format!("`{name}` is always {value}"),
-                    key: None,
                 });
             }
         }

@@ -198,3 +198,25 @@ fn the_second_call_is_skipped_and_no_second_turn_of_a_loop() {
         String::from_utf8_lossy(&ran.stderr)
     );
 }
+
+#[test]
+fn another_text_is_another_name_whatever_the_operator() {
+    let (_, all) = made();
+    let known: BTreeSet<Operator> = all.mutants.iter().map(|m| m.operator).collect();
+    assert!(known.contains(&Operator::SkipSecondUpdate), "{known:?}");
+    for operator in known {
+        let named = |text: &str| {
+            let edit = operators::Edit {
+                operator,
+                line: 3,
+                range: 0..6,
+                text: text.into(),
+                summary: "the same".into(),
+            };
+            run::name("pkg/a.py", "f", BASE, &edit)
+        };
+        assert_eq!(named("a = 1"), named("a = 1"));
+        // a mark of the one does not excuse the other
+        assert_ne!(named("a = 1"), named("a = 2"), "{operator:?}");
+    }
+}

@@ -86,6 +86,16 @@ pub fn lint(input: &LintInput<'_>) -> Vec<Finding> {
     found
 }
 
+/// What a variant that is rendered gives away. What it leaves out, it leaves out on purpose.
+pub fn lint_leaks(input: &LintInput<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    given_away(input, &mut found);
+    checking(input, &mut found);
+    found.retain(|f| f.kind != FindingKind::UnneededAllowance);
+    found.sort_by_key(|f| (f.line.unwrap_or(usize::MAX), f.kind));
+    found
+}
+
 fn missing(input: &LintInput<'_>, found: &mut Vec<Finding>) {
     // a word of a sentence is no name that is stated
     let spans = spans(input.prompt);

@@ -1,7 +1,7 @@
 //! The prompt of a task (METHOD.md section 4).
 //!
-//! - [`sections`]: the variants of a prompt, cut from its sections
-//! - [`draft`]: a prompt to begin with, from contract and claims
+//! - [`sections`]: the variants of a prompt, and the sections that belong to them
+//! - [`draft`]: contract and claims in the template: variants, and a prompt to begin with
 //! - [`lint`]: what a prompt leaves out, and what it gives away
 //! - [`leaks`]: solution material in a prompt
 //! - [`promises`]: claims and a prompt's promises, each held against the other
@@ -18,9 +18,9 @@ mod sections;
 mod spans;
 mod words;
 
-pub use draft::draft;
-pub use lint::{Finding, FindingKind, LintInput, lint};
-pub use sections::{Variant, cut};
+pub use draft::{draft, render};
+pub use lint::{Finding, FindingKind, LintInput, lint, lint_leaks};
+pub use sections::Variant;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Variants of a prompt for ablation, cut from the sections of the full one.
+//! Variants of a prompt for ablation, and the sections that belong to them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 pub enum Variant {
     /// The text that came with the change.
     Original,
-    /// The introduction and the interface.
+    /// What it is, and the contract: the names that tests use, with signatures and keywords.
     Interface,
-    /// The introduction, required behaviour and execution rules.
+    /// What it is, and the claims.
     Behaviour,
-    /// The introduction and the rules of working.
+    /// What it is, and the rules of working.
     Process,
-    /// All of it.
+    /// The author's prompt: all of it, held against contract and claims by `infradev lint`.
     Full,
 }
 
@@ -111,9 +111,9 @@ pub(super) fn belongs(title: &str) -> Option<Variant> {
     }
 }
 
-/// A variant of a full prompt. Sections whose heading tells nothing are in every variant; the
+/// A variant of a full text. Sections whose heading tells nothing are in every variant; the
 /// error says which heading is missing. `Original` is not cut from a prompt.
-pub fn cut(prompt: &str, variant: Variant) -> Result<String, String> {
+pub(super) fn cut(prompt: &str, variant: Variant) -> Result<String, String> {
     match variant {
         Variant::Full => return Ok(prompt.to_owned()),
         Variant::Original => return Err("the original text is not a part of the prompt".into()),
@@ -126,7 +126,7 @@ pub fn cut(prompt: &str, variant: Variant) -> Result<String, String> {
             Variant::Behaviour => "## Required behaviour",
             _ => "## Working rules",
         };
-        return Err(format!("the prompt has no section {wanted:?}"));
+        return Err(format!("there is no section {wanted:?}"));
     }
     let kept = all.iter().filter(|s| {
         let own = belongs(s.title);

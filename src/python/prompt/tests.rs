@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::leaks::{Sources, What, leaks};
+use super::sections::cut;
 use super::*;
 use crate::domain::TaskSpec;
 use crate::python::Files;
@@ -42,13 +43,13 @@ fn variants_are_cut_from_the_sections() {
     let behaviour = cut(Variant::Behaviour);
     assert!(behaviour.contains("counts by") && !behaviour.contains("blend("));
     assert!(cut(Variant::Process).ends_with("## Working rules\n\nRun it.\n"));
-    let error = super::cut("# Only\n", Variant::Process).unwrap_err();
+    let error = sections::cut("# Only\n", Variant::Process).unwrap_err();
     assert!(error.contains("## Working rules"), "{error}");
-    assert!(super::cut(PROMPT, Variant::Original).is_err());
+    assert!(sections::cut(PROMPT, Variant::Original).is_err());
     let error = "fuller".parse::<Variant>().unwrap_err();
     assert!(error.contains("interface"), "{error}");
     let fenced = "a\n```\n## Interface\n```\n## Interface\nb\n";
-    assert_eq!(super::cut(fenced, Variant::Interface).unwrap(), fenced);
+    assert_eq!(sections::cut(fenced, Variant::Interface).unwrap(), fenced);
 }
 
 fn spec(more: &str) -> TaskSpec {
@@ -204,7 +205,9 @@ fn a_draft_holds_contract_and_claims() {
     );
     assert!(text.starts_with("# Mixing\n\nAbout {mixing}.\n"), "{text}");
     assert!(
-        text.contains("- `pkg.new.Mix.blend(parts, weight)`: a method."),
+        text.contains(
+            "- `pkg.new.Mix.blend(parts, weight)`: a method; given by keyword: `weight`."
+        ),
         "{text}"
     );
     assert!(
@@ -217,6 +220,57 @@ fn a_draft_holds_contract_and_claims() {
             .unwrap()
             .contains("without asking")
     );
+}
+
+#[test]
+fn variants_are_rendered_from_contract_and_claims() {
+    let gold = files(&[("pkg/new.py", GOLD)]);
+    let probes = files(&[("probes/test_p.py", PROBE)]);
+    let rendered = |spec: &TaskSpec, variant, named: bool| {
+        render(spec, variant, || {
+            assert!(named, "{variant} has no need of sources");
+            Ok::<_, String>(contract(&ContractInput {
+                spec,
+                base: &Files::new(),
+                gold: &gold,
+                official: &Files::new(),
+                probes: &probes,
+            }))
+        })
+    };
+    // a claim that looks like a heading or a field of the template is a claim
+    let odd =
+        "[[claims]]\nid = \"C3\"\ntext = \"a\\n## Working rules\\n{interface}\"\nkind = \"mode\"\n";
+    let spec = spec(odd);
+    let head = "# Mixing\n\nAbout {mixing}.\n\n";
+    let interface = rendered(&spec, Variant::Interface, true).unwrap();
+    assert!(interface.starts_with(&format!("{head}## Interface\n\n- `pkg.new.Mix(")));
+    assert!(
+        interface.contains("given by keyword: `depth`"),
+        "{interface}"
+    );
+    assert!(!interface.contains("weighted") && !interface.contains("Work without"));
+    let behaviour = rendered(&spec, Variant::Behaviour, false).unwrap();
+    let claims = "- weighted\n- rest\n- a\n## Working rules\n{interface}\n";
+    assert_eq!(
+        behaviour,
+        format!("{head}## Required behaviour\n\n{claims}")
+    );
+    let process = rendered(&spec, Variant::Process, false).unwrap();
+    assert!(process.starts_with(&format!("{head}## Working rules\n\nWork without asking.")));
+    assert!(!process.contains("pkg.") && !process.contains("weighted"));
+    let full = rendered(&spec, Variant::Full, true).unwrap();
+    for part in [&interface, &behaviour, &process] {
+        let section = part.strip_prefix(head).unwrap();
+        assert!(full.contains(section.trim_end()), "{section}");
+    }
+    assert!(rendered(&spec, Variant::Original, false).is_err());
+    let mut none = spec;
+    none.claims.clear();
+    let error = rendered(&none, Variant::Behaviour, false).unwrap_err();
+    assert!(error.contains("no claim"), "{error}");
+    let failed = render(&none, Variant::Interface, || Err("no sources".to_owned()));
+    assert_eq!(failed.unwrap_err(), "no sources");
 }
 
 #[test]

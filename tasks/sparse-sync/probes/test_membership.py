@@ -162,6 +162,30 @@ def test_replica_replaced_behind_the_back(how, quiet, deltas, tmp_path):
         step(rig, at)
 
 
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_earlier_worker_stands_in_again(quiet):
+    """What it has it has from this very sender, under the version that it says, and it has missed what came since."""
+    rig = Rig(sample(10), n=2)
+    rig.check(rig.publish(0), 0)
+    step(rig, 1)
+    earlier = rig.workers["w0"]
+    rig.workers["w0"] = RolloutWorker("w0", rig.link)
+    bump(rig.truth["w32"], (np.arange(6), 4))
+    rig.check(rig.publish(2), 2)
+    step(rig, 3)
+    for version in (4, 6):
+        earlier, rig.workers["w0"] = rig.workers["w0"], earlier
+        rig.link.attach("w0", rig.workers["w0"].receive)
+        before = rig.now()
+        if not quiet:
+            bump(rig.truth["w16"], (version, np.arange(3)))
+        sent = rig.publish(version)
+        rig.check(sent, version)
+        check_bytes(sent, "w0", {}, rig.now(), times=2)
+        check_cost(sent, "w1", before, rig.now())
+        step(rig, version + 1)
+
+
 def test_warm_start_with_the_very_weights(tmp_path):
     # the same version and the same weights: whatever is sent, the result is right, and goes on right
     rig = Rig(sample(5), n=2)
