@@ -48,10 +48,7 @@ fn keys_and_sizes_reach_the_inside(engine: &str) {
     person.sees("Stopped");
     // the shell takes a stopped job off its list when it has seen it end: until then it does not
     // leave at the first Ctrl-D
-    person.asks(
-        "kill %1; wait %1; jobs; echo done $((3*3))",
-        "\ndone 9\n",
-    );
+    person.asks("kill %1; wait %1; jobs; echo done $((3*3))", "\ndone 9\n");
     // what programs write is the person's own business
     person.asks(
         "printf '\\033]0;a title\\007'; echo set $((4*4))",

@@ -60,7 +60,7 @@ pub(super) fn conftest_failure(detail: &CaseDetail) -> Option<ConftestFailure<'_
     Some(ConftestFailure {
         file,
         error: first.unwrap_or_default().chars().take(QUOTED).collect(),
-        raised: places().last()?,
+        raised: places().next_back()?,
     })
 }
 
@@ -72,6 +72,7 @@ pub fn printed_place(line: &str) -> Option<(&str, usize, &str)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
 

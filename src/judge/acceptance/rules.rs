@@ -234,7 +234,8 @@ fn why(result: &CaseResult, details: &[CaseDetail]) -> String {
         .filter_map(conftest_failure)
         .find(|failure| failure.binds(result.id.file()))
     {
-        words.push_str(&format!(": {failure}"));
+        words.push_str(": ");
+        words.push_str(&failure.to_string());
     }
     words
 }
