@@ -167,31 +167,31 @@ fn events(run: &Path, kind: &str) -> Vec<Value> {
     all
 }
 
-/// The run of this task's folder that was made last.
+/// The run of this task's folder that was made last. (Journals are read of no other: a home that
+/// many tests share has hundreds, and an idle watch would have ended by then.)
 fn found(child: &mut Child, tasks: &Path) -> PathBuf {
+    let folder = tasks.join(NAME);
+    let own = |run: &Path| {
+        let manifest = fs::read_to_string(run.join("manifest.json"));
+        let manifest: Value =
+            serde_json::from_str(&manifest.unwrap_or_default()).unwrap_or_default();
+        let fresh = manifest["created_s"].as_f64().is_some_and(|s| {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            now.unwrap().as_secs_f64() - s < 60.0
+        });
+        fresh
+            && manifest["task_dir"] == folder.to_str().unwrap()
+            && !events(run, "run_started").is_empty()
+    };
     let from = Instant::now();
     loop {
-        for entry in fs::read_dir(home().join("runs"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            let manifest = fs::read_to_string(entry.path().join("manifest.json"));
-            let manifest: Value =
-                serde_json::from_str(&manifest.unwrap_or_default()).unwrap_or_default();
-            let pid = events(&entry.path(), "run_started");
-            let fresh = manifest["created_s"].as_f64().is_some_and(|s| {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                now.unwrap().as_secs_f64() - s < 60.0
-            });
-            if fresh
-                && !pid.is_empty()
-                && manifest["task_dir"] == tasks.join(NAME).to_str().unwrap()
-            {
-                return entry.path();
-            }
+        let ended = child.try_wait().unwrap().is_some();
+        let runs = fs::read_dir(home().join("runs")).into_iter().flatten();
+        let mut runs = runs.flatten().map(|entry| entry.path());
+        if let Some(run) = runs.find(|run| own(run)) {
+            return run;
         }
-        assert!(child.try_wait().unwrap().is_none() && from.elapsed() < PATIENCE);
+        assert!(!ended && from.elapsed() < PATIENCE, "no run is begun");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

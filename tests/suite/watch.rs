@@ -16,6 +16,7 @@ const CALLS: &str =
 const FIND: &str = r"
 import gc
 def find(name):
+    gc.unfreeze()
     return [o for o in gc.get_objects() if type(o).__qualname__ == name]
 ";
 
