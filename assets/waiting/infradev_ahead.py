@@ -6,7 +6,6 @@ reporter would make later, out of the same modules; what it watches it still see
 when the order has come.
 """
 
-import gc
 import importlib
 import os
 import sys
@@ -64,9 +63,6 @@ def main():
     load(here)
     shipped()
     compared()
-    # what is there by now stays: pytest looks for garbage among it five times when it ends
-    gc.collect()
-    gc.freeze()
 
 
 main()

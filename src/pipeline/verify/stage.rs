@@ -277,7 +277,9 @@ impl Round<'_> {
         }
         Box::pin(cells.confirm(&all, beside)).await?;
         let confirmed_s = (!is_confirmed).then(now_s);
-        let (evidence, acceptance) = self.judged(&cells, &reading.key, &hollow)?;
+        let (evidence, mut acceptance) = self.judged(&cells, &reading.key, &hollow)?;
+        // all probes are read for it: for what is recorded, not for an edit's first answer
+        acceptance.warnings.extend(untwinned(&ground.task));
         let known = cells.known;
         let first = |(slot, cases): (&Slot, &Vec<CaseResult>)| {
             (slot.candidate == 0 && slot.run == 1).then(|| (slot.suite, cases.clone()))
@@ -330,19 +332,19 @@ impl Round<'_> {
             subject: what.clone(),
             detail: how.clone(),
         }));
-        // a probe of several claims is told once
-        let untwinned: BTreeMap<&str, String> = without_twin(&ground.task)
-            .into_iter()
-            .map(|u| (u.probe, u.why))
-            .collect();
-        made.warnings
-            .extend(untwinned.into_iter().map(|(probe, why)| Finding {
-                kind: FindingKind::WithoutTwin,
-                subject: probe.to_owned(),
-                detail: why,
-            }));
         Ok((evidence, made))
     }
+}
+
+/// A probe of several claims is told once.
+fn untwinned(task: &Task) -> impl Iterator<Item = Finding> {
+    let found = without_twin(task).into_iter();
+    let by_probe: BTreeMap<&str, String> = found.map(|u| (u.probe, u.why)).collect();
+    by_probe.into_iter().map(|(probe, why)| Finding {
+        kind: FindingKind::WithoutTwin,
+        subject: probe.to_owned(),
+        detail: why,
+    })
 }
 
 /// What gold's runs as a whole may still change.
